@@ -1,7 +1,10 @@
-// Reads an in-memory ELF file (elf_format.hpp) of any machine, 64-bit and little-endian. It accepts any bytes
-// and must check every number before using it. It copies nothing and keeps only the place of the section
-// table.
+// Reads an in-memory ELF file of any machine, 64-bit and little-endian (System V ABI, generic part, chapters
+// 4 and 5). It accepts any bytes and must check every number before using it. It copies nothing and keeps
+// only the place of the section table. A section count or index that does not fit 16 bits is stored in the
+// first section header.
 #pragma once
+
+#include <elf.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +14,6 @@
 
 #include "base/bytes_at.hpp"
 #include "base/status.hpp"
-#include "binary/elf_format.hpp"
 
 namespace aoti_dbg::elf {
 
@@ -44,8 +46,8 @@ class File {
     /// `bytes` must outlive the file and its results. Fails if the section table is incomplete.
     static Result<File> open(Bytes bytes);
 
-    [[nodiscard]] std::uint16_t type() const { return header_.type; }
-    [[nodiscard]] std::uint16_t machine() const { return header_.machine; }
+    [[nodiscard]] std::uint16_t type() const { return header_.e_type; }
+    [[nodiscard]] std::uint16_t machine() const { return header_.e_machine; }
     [[nodiscard]] std::size_t sections() const { return sections_; }
     /// Returns an empty section for an invalid index.
     [[nodiscard]] Section section(std::size_t index) const;
@@ -59,10 +61,10 @@ class File {
     [[nodiscard]] std::size_t holder_of(std::uint64_t address) const;
 
   private:
-    File(Bytes bytes, const Header& header) : bytes_(bytes), header_(header) {}
+    File(Bytes bytes, const Elf64_Ehdr& header) : bytes_(bytes), header_(header) {}
 
     Bytes bytes_;
-    Header header_;
+    Elf64_Ehdr header_;
     std::size_t sections_ = 0;
     Bytes names_;
 };

@@ -9,8 +9,7 @@ namespace aoti_dbg::elf {
 Relocations::Relocations(const File& file, std::size_t section) {
     for (std::size_t i = 1; i < file.sections(); ++i) {
         const Section table = file.section(i);
-        if (table.info != section || (table.type != kRelocations && table.type != kRelocationsWithAddend))
-            continue;
+        if (table.info != section || (table.type != SHT_REL && table.type != SHT_RELA)) continue;
         // A section has one table. A second one could repeat the same bytes.
         symbols_.emplace(file, table.link);
         read(table);
@@ -19,9 +18,8 @@ Relocations::Relocations(const File& file, std::size_t section) {
 }
 
 void Relocations::read(const Section& table) {
-    const bool has_addends = table.type == kRelocationsWithAddend;
-    const std::size_t bytes =
-        has_addends ? sizeof(RelocationEntry) : sizeof(RelocationEntry) - sizeof(std::int64_t);
+    const bool has_addends = table.type == SHT_RELA;
+    const std::size_t bytes = has_addends ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
     entries_.reserve(table.content.size() / bytes);
     for (std::size_t at = 0; table.content.size() - at >= bytes; at += bytes) {
         Entry entry;

@@ -15,7 +15,7 @@ std::size_t only_section_with_code(const elf::File& file) {
     std::size_t only = 0;
     for (std::size_t i = 1; i < file.sections(); ++i) {
         const elf::Section section = file.section(i);
-        if ((section.flags & elf::kExecutable) == 0 || section.bytes == 0) continue;
+        if ((section.flags & std::uint64_t{SHF_EXECINSTR}) == 0 || section.bytes == 0) continue;
         if (only != 0) return 0;
         only = i;
     }
@@ -29,7 +29,7 @@ Result<LineTable> LineTable::open(const elf::File& file) {
     const elf::Section section = file.section(lines);
     if (lines == 0 || section.content.empty())
         return Status::error("has no line table. Compile it with -lineinfo or -g");
-    if ((section.flags & elf::kCompressed) != 0) {
+    if ((section.flags & std::uint64_t{SHF_COMPRESSED}) != 0) {
         return Status::error(
             "has a compressed line table. Decompress it with objcopy --decompress-debug-sections, or compile "
             "with -gz=none");

@@ -1,6 +1,5 @@
 // Reads the environment of this process and the files that it names. Only this file of the folder touches the
 // process. It leaks no descriptor and preserves errno.
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,8 +9,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/descriptor.hpp"
 #include "base/errno_keeper.hpp"
+#include "base/file_bytes.hpp"
 #include "base/file_failure.hpp"
 #include "config/options.hpp"
 
@@ -26,8 +25,7 @@ Status cannot_use(const std::string& path, const char* why) {
 
 Result<std::string> read_file(const std::string& path) {
     const ErrnoKeeper keeper;
-    // O_NONBLOCK: opening a pipe without a writer must not block.
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const Descriptor file = open_to_read(path);
     if (file.number() < 0) return file_failure("cannot open", path, errno);
     struct stat info {};
     if (fstat(file.number(), &info) != 0) return file_failure("cannot read", path, errno);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/clean_text.hpp"
+
 namespace aoti_dbg {
 namespace {
 
@@ -32,31 +34,6 @@ std::size_t edit_distance(std::string_view one, std::string_view other) {
         }
     }
     return to[one.size()][other.size()];
-}
-
-/// Returns the length of the well-formed UTF-8 character at the start of `text`, or 0.
-std::size_t utf8_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned char lead = byte(0);
-    if (lead < 0x80) return 1;
-    if (lead < 0xC2 || lead > 0xF4) return 0;
-    const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    if (text.size() < length) return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
-    // Reject overlong forms, surrogates and values beyond the last character.
-    if (lead == 0xE0 && byte(1) < 0xA0) return 0;
-    if (lead == 0xED && byte(1) > 0x9F) return 0;
-    if (lead == 0xF0 && byte(1) < 0x90) return 0;
-    if (lead == 0xF4 && byte(1) > 0x8F) return 0;
-    return length;
-}
-
-/// U+0080 to U+009F are control characters too, and some terminals obey them.
-bool is_control(std::string_view character) {
-    const auto lead = static_cast<unsigned char>(character[0]);
-    if (character.size() == 1) return lead < 0x20 || lead == 0x7F;
-    return lead == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
 }
 
 std::string escaped(std::string_view bytes) {
@@ -133,7 +110,7 @@ std::string printable(std::string_view text, std::size_t most) {
     std::string result;
     std::size_t i = 0;
     while (i < text.size()) {
-        const std::size_t length = utf8_length(text.substr(i));
+        const std::size_t length = character_length(text.substr(i));
         const std::string_view character = text.substr(i, std::max<std::size_t>(length, 1));
         if (i + character.size() > most) return result + "...";
         if (length == 0 || is_control(character)) {

@@ -272,12 +272,11 @@ Result<GpuDump> read_gpu_dump(Bytes bytes) {
     const Result<elf::File> opened = elf::File::open(bytes);
     if (!opened.ok()) return opened.status();
     const elf::File& file = opened.value();
-    if (file.type() != elf::kCore) {
-        return Status::error(file.machine() == elf::kMachineCuda
-                                 ? "is a cubin, not a GPU core dump"
-                                 : "is a program or a library, not a GPU core dump");
+    if (file.type() != ET_CORE) {
+        return Status::error(file.machine() == EM_CUDA ? "is a cubin, not a GPU core dump"
+                                                       : "is a program or a library, not a GPU core dump");
     }
-    if (file.machine() != elf::kMachineCuda)
+    if (file.machine() != EM_CUDA)
         return Status::error("is a core dump of a program, not of a GPU. Open it with gdb");
     if (file.sections() == 0)
         return Status::error("is a GPU core dump without sections: it was not written completely");

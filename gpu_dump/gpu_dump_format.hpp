@@ -1,6 +1,6 @@
-// The CUDA driver's GPU core dump, as far as this reader uses it: an ELF file (elf_format.hpp) of type kCore
-// and machine kMachineCuda, whose sections are tables. Each table belongs to one entry of another: `link` is
-// that table's section, and `info` is the entry's number.
+// The CUDA driver's GPU core dump, as far as this reader uses it: an ELF file of type ET_CORE and
+// machine EM_CUDA, whose sections are tables. Each table belongs to one entry of another: `link` is that
+// table's section, and `info` is the entry's number.
 //
 //   meta       devices ─┬─ contexts ── modules ── image of a module (ELF)
 //   strings             ├─ grids ── parameters of a grid
@@ -13,27 +13,27 @@
 // offsets into the section .strtab. The toolkit's cudacoredump.h documents what each driver adds.
 #pragma once
 
-#include <cstdint>
+#include <elf.h>
 
-#include "binary/elf_format.hpp"
+#include <cstdint>
 
 namespace aoti_dbg::gpu {
 
 enum class Table : std::uint32_t {  // section types
-    registers = elf::kLoUser + 5,
-    module_image = elf::kLoUser + 7,
-    devices = elf::kLoUser + 9,
-    contexts = elf::kLoUser + 10,
-    sms = elf::kLoUser + 11,
-    grids = elf::kLoUser + 12,
-    blocks = elf::kLoUser + 13,
-    warps = elf::kLoUser + 14,
-    lanes = elf::kLoUser + 15,
-    modules = elf::kLoUser + 16,
-    predicates = elf::kLoUser + 17,
-    parameters = elf::kLoUser + 18,
-    uniform_registers = elf::kLoUser + 19,
-    meta = elf::kLoUser + 22,
+    registers = SHT_LOUSER + 5,
+    module_image = SHT_LOUSER + 7,
+    devices = SHT_LOUSER + 9,
+    contexts = SHT_LOUSER + 10,
+    sms = SHT_LOUSER + 11,
+    grids = SHT_LOUSER + 12,
+    blocks = SHT_LOUSER + 13,
+    warps = SHT_LOUSER + 14,
+    lanes = SHT_LOUSER + 15,
+    modules = SHT_LOUSER + 16,
+    predicates = SHT_LOUSER + 17,
+    parameters = SHT_LOUSER + 18,
+    uniform_registers = SHT_LOUSER + 19,
+    meta = SHT_LOUSER + 22,
 };
 
 // Offsets of members in an entry. An entry shorter than `kLeast` is unusable.

@@ -32,7 +32,7 @@ std::vector<std::int64_t> sizes_in(std::string_view text) {
 
 /// Copies are not intercepted at run time.
 bool is_seen(const CallSite& site) {
-    return site.kind != CallKind::copy;
+    return site.kind != SiteKind::copy;
 }
 
 /// Returns whether every run makes the same calls and creates the same tensors in sequence. Only copies of

@@ -11,12 +11,12 @@ constexpr std::size_t kMaxSearch = 4096;
 constexpr std::size_t kMaxPlaces = 16;
 
 /// The cost of assuming that a call was skipped.
-std::uint8_t skip_cost(CallKind kind) {
+std::uint8_t skip_cost(SiteKind kind) {
     switch (kind) {
-        case CallKind::copy:
+        case SiteKind::copy:
             return 0;  // some copies are not intercepted
-        case CallKind::triton:
-        case CallKind::user_triton:
+        case SiteKind::triton:
+        case SiteKind::user_triton:
             return 1;  // a grid of zero
         default:
             return 2;

@@ -59,6 +59,10 @@ std::size_t number_value(const Token& token) {
     return value;
 }
 
+std::size_t output_index(const Statement& statement, std::size_t at) {
+    return number_value(statement[at + 2]);
+}
+
 Callee find_callee(const Statement& statement, TokenRange range) {
     std::size_t at = range.first;
     if (statement[at].is_word("AOTI_TORCH_ERROR_CODE_CHECK")) at += 2;
@@ -74,18 +78,18 @@ Callee find_callee(const Statement& statement, TokenRange range) {
     return callee;
 }
 
-std::optional<CallKind> kind_by_name(const Callee& callee) {
+std::optional<SiteKind> kind_by_name(const Callee& callee) {
     const std::string_view name = callee.name;
-    if (name.starts_with("cpp_")) return CallKind::cpp;
-    if (callee.is_member) return CallKind::device_kernel;
-    if (name == "aoti_torch_proxy_executor_call_function") return CallKind::proxy;
-    if (name == "aoti_torch_call_dispatcher" || name == "torch_call_dispatcher") return CallKind::dispatcher;
+    if (name.starts_with("cpp_")) return SiteKind::cpp;
+    if (callee.is_member) return SiteKind::device_kernel;
+    if (name == "aoti_torch_proxy_executor_call_function") return SiteKind::proxy;
+    if (name == "aoti_torch_call_dispatcher" || name == "torch_call_dispatcher") return SiteKind::dispatcher;
     if (!name.starts_with("aoti_torch_")) return std::nullopt;
     if (is_one_of(name, {"aoti_torch_copy_", "aoti_torch_zero_", "aoti_torch_tensor_copy_",
                          "aoti_torch_clone", "aoti_torch_clone_preserve_strides"})) {
-        return CallKind::copy;
+        return SiteKind::copy;
     }
-    return is_op(name) ? std::optional(CallKind::op) : std::nullopt;
+    return is_op(name) ? std::optional(SiteKind::op) : std::nullopt;
 }
 
 void apply_kernel(const TritonKernelInfo* kernel, Keeper& keeper, CallSite& site) {

@@ -23,10 +23,12 @@ struct Callee {
 Callee find_callee(const Statement& statement, TokenRange range);
 
 /// Returns the kind of a callee from its name alone, or nothing for bookkeeping.
-std::optional<CallKind> kind_by_name(const Callee& callee);
+std::optional<SiteKind> kind_by_name(const Callee& callee);
 
 /// Returns 12 for `12` or `12L`, and the largest number for anything else.
 std::size_t number_value(const Token& token);
+/// Returns N for `output_handles[N]` at `at`.
+std::size_t output_index(const Statement& statement, std::size_t at);
 
 /// Fill in the names, types and access of the arguments from what is known of the callee. `kernel` may be
 /// null.

@@ -131,8 +131,8 @@ bool relies_on_strides(const RunBody& run, std::string_view input) {
         names.insert(memory.name);
     }
     const auto goes_by_them = [&names](const CallSite& site) {
-        const bool is_kernel = site.kind == CallKind::triton || site.kind == CallKind::user_triton ||
-                               site.kind == CallKind::cpp || site.kind == CallKind::device_kernel;
+        const bool is_kernel = site.kind == SiteKind::triton || site.kind == SiteKind::user_triton ||
+                               site.kind == SiteKind::cpp || site.kind == SiteKind::device_kernel;
         return std::any_of(site.arguments.begin(), site.arguments.end(), [&](const Argument& argument) {
             return std::any_of(argument.tensors.begin(), argument.tensors.end(),
                                [&](const TensorName& tensor) {

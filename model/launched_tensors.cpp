@@ -13,14 +13,14 @@ namespace {
 std::size_t bytes_of_parameter(std::string_view type) {
     if (type.empty()) return 0;
     if (type.front() == '*') return sizeof(std::uint64_t);
-    struct Known {
+    struct Dtype {
         std::string_view type;
         std::size_t bytes;
     };
-    constexpr Known kKnown[] = {{"i1", 1},   {"i8", 1},   {"u8", 1},  {"i16", 2},  {"u16", 2},
-                                {"fp16", 2}, {"bf16", 2}, {"i32", 4}, {"u32", 4},  {"fp32", 4},
-                                {"f32", 4},  {"i64", 8},  {"u64", 8}, {"fp64", 8}, {"f64", 8}};
-    for (const Known& known : kKnown)
+    constexpr Dtype kDtypes[] = {{"i1", 1},   {"i8", 1},   {"u8", 1},  {"i16", 2},  {"u16", 2},
+                                 {"fp16", 2}, {"bf16", 2}, {"i32", 4}, {"u32", 4},  {"fp32", 4},
+                                 {"f32", 4},  {"i64", 8},  {"u64", 8}, {"fp64", 8}, {"f64", 8}};
+    for (const Dtype& known : kDtypes)
         if (known.type == type) return known.bytes;
     return 0;
 }

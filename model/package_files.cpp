@@ -3,13 +3,13 @@
 #include "model/package_files.hpp"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <string_view>
+
+#include "base/file_bytes.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -19,34 +19,6 @@ namespace {
 constexpr int kMaxFolderEntries = 4096;
 /// The most kernel sources to read. A model has one, and older compilers wrote one per kernel.
 constexpr std::size_t kMaxKernelSources = 512;
-
-class Descriptor {
-  public:
-    explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-    }
-    [[nodiscard]] int get() const { return descriptor_; }
-
-  private:
-    int descriptor_;
-};
-
-/// Fills `text` to its size, or shortens it if the file ends first.
-bool fill(int descriptor, std::string& text) {
-    std::size_t done = 0;
-    while (done < text.size()) {
-        const ssize_t got = ::read(descriptor, text.data() + done, text.size() - done);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return false;
-        if (got == 0) break;
-        done += static_cast<std::size_t>(got);
-    }
-    text.resize(done);
-    return true;
-}
 
 /// Returns the kernel sources of `folder`, sorted. `models` counts the libraries in it.
 std::vector<std::string> list_kernel_sources(const std::string& folder, int& models) {
@@ -86,13 +58,12 @@ PackageFiles find_package_files(const std::string& so_path) {
 
 bool read_file(const std::string& path, std::string& text) {
     text.clear();
-    // O_NONBLOCK: opening a pipe of that name must not wait for its writer.
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const Descriptor file = open_to_read(path);
     struct stat status = {};
-    if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    if (file.number() < 0 || ::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
     if (static_cast<std::size_t>(status.st_size) > kLargestFile) return false;
     text.resize(static_cast<std::size_t>(status.st_size));
-    if (fill(file.get(), text)) return true;
+    if (read_fully(file.number(), text)) return true;
     text.clear();
     return false;
 }

@@ -13,15 +13,15 @@ constexpr std::string_view kUnsaid = "?";
 constexpr std::size_t kMostDimensions = 64;
 
 std::uint64_t bytes_of_dtype(std::string_view dtype) {
-    struct Known {
+    struct Dtype {
         std::string_view name;
         std::uint64_t bytes;
     };
-    constexpr Known kKnown[] = {{"float32", 4}, {"float16", 2},  {"bfloat16", 2}, {"float64", 8},
-                                {"int64", 8},   {"int32", 4},    {"int16", 2},    {"int8", 1},
-                                {"uint8", 1},   {"bool", 1},     {"uint16", 2},   {"uint32", 4},
-                                {"uint64", 8},  {"complex64", 8}};
-    for (const Known& known : kKnown)
+    constexpr Dtype kDtypes[] = {{"float32", 4}, {"float16", 2},  {"bfloat16", 2}, {"float64", 8},
+                                 {"int64", 8},   {"int32", 4},    {"int16", 2},    {"int8", 1},
+                                 {"uint8", 1},   {"bool", 1},     {"uint16", 2},   {"uint32", 4},
+                                 {"uint64", 8},  {"complex64", 8}};
+    for (const Dtype& known : kDtypes)
         if (known.name == dtype) return known.bytes;
     return 0;
 }

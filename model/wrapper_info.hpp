@@ -14,7 +14,7 @@ namespace aoti_dbg {
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-enum class CallKind : std::uint8_t {
+enum class SiteKind : std::uint8_t {
     op,             // aoti_torch_<device>_<op>(...)
     triton,         // a kernel from Inductor: call_<kernel>(...)
     user_triton,    // a kernel from the model's author
@@ -77,7 +77,7 @@ struct Argument {
 };
 
 struct CallSite {
-    CallKind kind = CallKind::op;
+    SiteKind kind = SiteKind::op;
     std::string
         function;      // the called function: aoti_torch_cpu_addmm_out, cpp_fused_relu_0, call_triton_poi_0
     std::string name;  // as PyTorch prints it: triton_poi_0, or an op's shim function

@@ -1,15 +1,10 @@
 // See allocation_map.hpp: the reader and its queries. The words are in allocation_text.cpp.
 #include "serializer/allocation_map.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
-#include "base/descriptor.hpp"
+#include "base/file_bytes.hpp"
 #include "serializer/mapped_entries.hpp"
 #include "serializer/ring_path.hpp"
 
@@ -163,26 +158,10 @@ Result<AllocationMap> parse_allocation_map(std::string_view bytes) {
 }
 
 Result<AllocationMap> read_allocation_map(const std::string& path) {
-    const auto failed = [&path](const char* what) { return Status::error(path + ": " + what); };
-    // With O_NONBLOCK, a named pipe cannot block the open.
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-    struct stat info {};
-    if (file.number() < 0 || fstat(file.number(), &info) != 0) return failed(std::strerror(errno));
-    if (!S_ISREG(info.st_mode)) return failed("not a map of allocations: not a regular file");
-    if (static_cast<std::uint64_t>(info.st_size) > kLargestFile)
-        return failed("too large for a map of allocations");
-    std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
-    std::size_t have = 0;
-    while (have < bytes.size()) {
-        const ssize_t count = read(file.number(), bytes.data() + have, bytes.size() - have);
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return failed(std::strerror(errno));
-        if (count == 0) break;
-        have += static_cast<std::size_t>(count);
-    }
-    bytes.resize(have);
-    Result<AllocationMap> map = parse_allocation_map(bytes);
-    if (!map.ok()) return failed(map.status().message().c_str());
+    const Result<std::string> bytes = read_regular_file(path, "a map of allocations", kLargestFile);
+    if (!bytes.ok()) return bytes.status();
+    Result<AllocationMap> map = parse_allocation_map(bytes.value());
+    if (!map.ok()) return Status::error(path + ": " + map.status().message());
     return map;
 }
 

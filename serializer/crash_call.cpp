@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <iterator>
 
+#include "base/clean_text.hpp"
 #include "base/words.hpp"
-#include "serializer/clean_text.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -59,9 +59,7 @@ std::string call_text(const CrashCall& call) {
         const std::string model = call.model == ~0U ? "" : " of model " + std::to_string(call.model);
         return (call.is_likely ? "likely run " : "run ") + std::to_string(call.run) + model;
     }
-    std::string name;
-    append_clean(call.name, name);
-    return name + place_text(call);
+    return clean_text(call.name) + place_text(call);
 }
 
 std::string failure_text(const CrashCall& call) {

@@ -28,7 +28,7 @@ bool comes_before(const ring::Call& first, const ring::Call& second) {
 
 /// Markers may distinguish contexts that have no numbers.
 bool are_on_one_stream(const ring::Contents& contents, const ring::Call& one, const ring::Call& other) {
-    return stream_key(one) == stream_key(other) &&
+    return recorded_stream(one) == recorded_stream(other) &&
            contents.markers_of(one.record->mark) == contents.markers_of(other.record->mark);
 }
 
@@ -63,14 +63,14 @@ const MarkedStream* marked_stream(const ring::Contents& contents, std::uint32_t 
     return markers == nullptr ? nullptr : &markers->streams[mark - markers->first];
 }
 
-StreamKey stream_key(std::uint64_t stream, std::uint64_t thread, std::uint8_t context) {
+RecordedStream recorded_stream(std::uint64_t stream, std::uint64_t thread, std::uint8_t context) {
     const bool is_of_thread = stream == kPerThread;
     const bool was_made = stream > kPerThread;
     return {stream, is_of_thread ? static_cast<std::uint32_t>(thread) : 0,
             was_made ? std::uint8_t{0} : context};
 }
 
-bool may_be_one_stream(const StreamKey& one, const StreamKey& other) {
+bool may_be_one_stream(const RecordedStream& one, const RecordedStream& other) {
     const auto& [handle, thread, context] = one;
     const auto& [other_handle, other_thread, other_context] = other;
     return handle == other_handle && thread == other_thread &&
@@ -98,7 +98,7 @@ void EndedLaunches::take(const Record& wait, std::uint32_t thread, std::string_v
     if (!tells || wait.launch >= wait.seq) return;
     // An event covers everything up to and including the last call before it was recorded.
     const std::uint64_t before = wait.launch == 0 ? wait.seq : wait.seq - wait.launch + 1;
-    std::uint64_t& done = streams_[stream_key(wait.stream, thread, wait.context)];
+    std::uint64_t& done = streams_[recorded_stream(wait.stream, thread, wait.context)];
     done = std::max(done, before);
 }
 
@@ -107,7 +107,7 @@ bool EndedLaunches::holds(const ring::Call& launch) const {
     if (has_ended(contents_, record)) return true;
     const auto everything = everything_.find(record.context);
     if (everything != everything_.end() && record.seq < everything->second) return true;
-    const auto stream = streams_.find(stream_key(launch));
+    const auto stream = streams_.find(recorded_stream(launch));
     return stream != streams_.end() && record.seq < stream->second;
 }
 

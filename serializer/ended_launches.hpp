@@ -15,14 +15,14 @@ namespace aoti_dbg {
 
 /// A stream as the host identifies it. A default-stream handle means a different stream in each context. The
 /// per-thread handle also means a different one in each thread.
-using StreamKey = std::tuple<std::uint64_t, std::uint32_t, std::uint8_t>;  // handle, thread, context
-StreamKey stream_key(std::uint64_t stream, std::uint64_t thread, std::uint8_t context);
-inline StreamKey stream_key(const ring::Call& launch) {
-    return stream_key(launch.record->stream, launch.thread->tid, launch.record->context);
+using RecordedStream = std::tuple<std::uint64_t, std::uint32_t, std::uint8_t>;  // handle, thread, context
+RecordedStream recorded_stream(std::uint64_t stream, std::uint64_t thread, std::uint8_t context);
+inline RecordedStream recorded_stream(const ring::Call& launch) {
+    return recorded_stream(launch.record->stream, launch.thread->tid, launch.record->context);
 }
 
 /// True if both may be the same stream. An unknown context matches any.
-bool may_be_one_stream(const StreamKey& one, const StreamKey& other);
+bool may_be_one_stream(const RecordedStream& one, const RecordedStream& other);
 
 /// `contents` must outlive it.
 class EndedLaunches {
@@ -39,7 +39,7 @@ class EndedLaunches {
 
     const ring::Contents& contents_;
     std::map<std::uint8_t, std::uint64_t> everything_;  // per context: all launches before this call
-    std::map<StreamKey, std::uint64_t> streams_;
+    std::map<RecordedStream, std::uint64_t> streams_;
 };
 
 /// Returns the marked stream for `mark` (ring::Record::mark), or null if it has no markers.

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "serializer/clean_text.hpp"
+#include "base/clean_text.hpp"
 #include "serializer/event_words.hpp"
 #include "serializer/number_text.hpp"
 

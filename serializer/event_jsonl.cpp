@@ -1,6 +1,6 @@
 #include "serializer/event_jsonl.hpp"
 
-#include "serializer/clean_text.hpp"
+#include "base/clean_text.hpp"
 #include "serializer/element_value.hpp"
 #include "serializer/event_text.hpp"
 #include "serializer/event_words.hpp"

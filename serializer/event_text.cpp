@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "serializer/clean_text.hpp"
+#include "base/clean_text.hpp"
 #include "serializer/event_words.hpp"
 #include "serializer/number_text.hpp"
 

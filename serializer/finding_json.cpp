@@ -56,13 +56,6 @@ void add_unless(Json& to, const char* name, std::uint64_t number, std::uint64_t 
     if (number != unknown) to[name] = number;
 }
 
-/// A string, as in the lines of calls, because many readers cannot hold 64-bit numbers.
-std::string address_text(std::uint64_t address) {
-    std::string text = "0x";
-    append_short_hex(address, text);
-    return text;
-}
-
 void add_moments(Json& to, const Moments& moments) {
     to["min"] = json_of(moments.minimum);
     to["max"] = json_of(moments.maximum);
@@ -280,7 +273,8 @@ void append_finding_json(const Finding& finding, std::string& out) {
     to["seq"] = finding.sequence;
     to["time_ns"] = finding.time_ns;
     to["thread"] = finding.thread;
-    to["stream"] = address_text(finding.stream);
+    // A string, as in the lines of calls, because many readers cannot hold 64-bit numbers.
+    to["stream"] = hex_text(finding.stream);
     add_unless(to, "model", finding.model, ~0U);
     add_unless(to, "run", finding.run, ~0U);
     add_unless(to, "call", finding.call, kNoCallNumber);

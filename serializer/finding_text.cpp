@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/clean_text.hpp"
+#include "base/words.hpp"
 #include "serializer/codes.hpp"
 #include "serializer/finding.hpp"
 #include "serializer/number_text.hpp"
@@ -22,21 +24,6 @@ std::string extreme_text(const Number& number) {
             break;
     }
     return number_text(number.floating);
-}
-
-/// Names come from untrusted files, so they must not break lines or control the terminal.
-std::string clean(std::string_view text) {
-    std::string result(text);
-    for (char& c : result)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-    return result;
-}
-
-std::string joined(const std::vector<std::string>& texts) {
-    std::string result;
-    for (const std::string& text : texts)
-        result += (result.empty() ? "" : ", ") + clean(text);
-    return result;
 }
 
 void add_line(std::string_view name, std::string_view value, std::string& out) {
@@ -83,7 +70,7 @@ std::string statistics_text(const TensorStatistics& statistics) {
 }  // namespace
 
 std::string measured_text(const FindingTensor& tensor) {
-    if (!tensor.unmeasured.empty()) return "not measured, " + clean(tensor.unmeasured);
+    if (!tensor.unmeasured.empty()) return "not measured, " + clean_text(tensor.unmeasured);
     std::string text = statistics_text(tensor.statistics);
     if (tensor.is_earlier) {
         text += tensor.measured_at == kNoCallNumber
@@ -96,31 +83,31 @@ std::string measured_text(const FindingTensor& tensor) {
 namespace {
 
 std::string tensor_text(const FindingTensor& tensor) {
-    std::string text = clean(tensor.label);
-    if (!tensor.original_fqn.empty()) text += " (" + clean(tensor.original_fqn) + ")";
-    if (!tensor.scalar.empty()) return text + " = " + clean(tensor.scalar);
-    if (!tensor.dtype.empty()) text += " " + clean(tensor.dtype);
+    std::string text = clean_text(tensor.label);
+    if (!tensor.original_fqn.empty()) text += " (" + clean_text(tensor.original_fqn) + ")";
+    if (!tensor.scalar.empty()) return text + " = " + clean_text(tensor.scalar);
+    if (!tensor.dtype.empty()) text += " " + clean_text(tensor.dtype);
     if (tensor.sizes_known) text += sizes_text(tensor.sizes);
     return text + ": " + measured_text(tensor);
 }
 
 std::string title(const Finding& finding) {
-    const std::string label = clean(finding.tensor.label);
+    const std::string label = clean_text(finding.tensor.label);
     switch (finding.kind) {
         case Finding::Kind::input_nan:
             return "model input " + label + " has NaN";
         case Finding::Kind::weight_nan:
             return "weight " +
-                   (finding.tensor.original_fqn.empty() ? label : clean(finding.tensor.original_fqn)) +
+                   (finding.tensor.original_fqn.empty() ? label : clean_text(finding.tensor.original_fqn)) +
                    " has NaN";
         case Finding::Kind::argument:
             return argument_title(finding);
         case Finding::Kind::inf:
-            return "Inf in " + label + ", from finite inputs of " + clean(finding.kernel);
+            return "Inf in " + label + ", from finite inputs of " + clean_text(finding.kernel);
         case Finding::Kind::nan:
             break;
     }
-    return "NaN in " + label + ", first made by " + clean(finding.kernel);
+    return "NaN in " + label + ", first made by " + clean_text(finding.kernel);
 }
 
 std::string place_text(const Finding& finding) {
@@ -158,33 +145,33 @@ void add_tensors(std::string_view name, const std::vector<FindingTensor>& tensor
 /// it.
 std::string argument_text(const FindingTensor& tensor) {
     if (tensor.dtype.empty() && !tensor.sizes_known) return {};
-    std::string text = clean(tensor.label);
-    if (!tensor.original_fqn.empty()) text += " (" + clean(tensor.original_fqn) + ")";
-    text += " " + clean(tensor.dtype);
+    std::string text = clean_text(tensor.label);
+    if (!tensor.original_fqn.empty()) text += " (" + clean_text(tensor.original_fqn) + ")";
+    text += " " + clean_text(tensor.dtype);
     if (tensor.sizes_known) text += sizes_text(tensor.sizes);
-    return tensor.device.empty() ? text : text + " on " + clean(tensor.device);
+    return tensor.device.empty() ? text : text + " on " + clean_text(tensor.device);
 }
 
 void add_argument(const Finding& finding, std::string& out) {
     if (const std::string text = argument_text(finding.tensor); !text.empty())
         add_line("argument", text, out);
-    add_line("expected", clean(finding.expected), out);
-    add_line("got", clean(finding.found), out);
-    if (!finding.advice.empty()) add_line("try", clean(finding.advice), out);
+    add_line("expected", clean_text(finding.expected), out);
+    add_line("got", clean_text(finding.found), out);
+    if (!finding.advice.empty()) add_line("try", clean_text(finding.advice), out);
 }
 
 }  // namespace
 
 std::string argument_title(const Finding& finding) {
-    const std::string label = clean(finding.tensor.label);
+    const std::string label = clean_text(finding.tensor.label);
     const bool is_input = finding.kernel == kModelInputs;
-    std::string subject = is_input ? "model" : clean(finding.kernel);
+    std::string subject = is_input ? "model" : clean_text(finding.kernel);
     if (!label.empty()) subject += (is_input ? " input " : " argument ") + label;
     // For all other checks, the expectation names its subject itself.
     constexpr std::string_view kNamed[] = {"dtype", "device", "size", "rank", "stride"};
     const bool is_named = std::ranges::find(kNamed, finding.check) != std::end(kNamed);
-    return subject + ": expected " + (is_named ? finding.check + " " : "") + clean(finding.expected) +
-           ", got " + clean(finding.found);
+    return subject + ": expected " + (is_named ? finding.check + " " : "") + clean_text(finding.expected) +
+           ", got " + clean_text(finding.found);
 }
 
 std::string index_text(std::uint64_t index, const std::vector<std::int64_t>& sizes) {
@@ -209,10 +196,11 @@ void append_finding_text(const Finding& finding, std::string& out) {
     if (const std::uint32_t code = code_of(finding); code != 0)
         add_line("code", code_text(code) + " (see: aoti-dbg explain " + code_text(code) + ")", out);
     if (is_call && !finding.symbol.empty() && finding.symbol != finding.kernel)
-        add_line("function", clean(finding.symbol), out);
+        add_line("function", clean_text(finding.symbol), out);
     if (const std::string place = place_text(finding); !place.empty()) add_line("where", place, out);
-    if (!finding.original_aten.empty()) add_line("ATen", joined(finding.original_aten), out);
-    if (!finding.source_nodes.empty()) add_line("nodes", joined(finding.source_nodes), out);
+    if (!finding.original_aten.empty())
+        add_line("ATen", clean_text(joined(finding.original_aten, ", ")), out);
+    if (!finding.source_nodes.empty()) add_line("nodes", clean_text(joined(finding.source_nodes, ", ")), out);
     if (finding.kind == Finding::Kind::argument) {
         add_argument(finding, out);
     } else {
@@ -223,8 +211,8 @@ void append_finding_text(const Finding& finding, std::string& out) {
         add_tensors("inputs", finding.inputs, out);
     }
     for (const std::string& note : finding.notes)
-        add_line("but", clean(note), out);
-    if (!finding.suppression.empty()) add_line("suppress", clean(finding.suppression), out);
+        add_line("but", clean_text(note), out);
+    if (!finding.suppression.empty()) add_line("suppress", clean_text(finding.suppression), out);
 }
 
 }  // namespace aoti_dbg

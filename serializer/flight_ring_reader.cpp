@@ -2,18 +2,13 @@
 // Structures are copied out, because blocks may be unaligned.
 #include "serializer/flight_ring_reader.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
 #include <type_traits>
 
-#include "base/descriptor.hpp"
+#include "base/file_bytes.hpp"
 
 namespace aoti_dbg::ring {
 namespace {
@@ -197,26 +192,10 @@ Result<Contents> parse_flight_ring(std::string_view bytes) {
 }
 
 Result<Contents> read_flight_ring(const std::string& path) {
-    const auto failed = [&path](const char* what) { return Status::error(path + ": " + what); };
-    // With O_NONBLOCK, a named pipe cannot block the open.
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-    struct stat info {};
-    if (file.number() < 0 || fstat(file.number(), &info) != 0) return failed(std::strerror(errno));
-    if (!S_ISREG(info.st_mode)) return failed("not a flight recorder ring: not a regular file");
-    if (static_cast<std::uint64_t>(info.st_size) > kLargestFile)
-        return failed("too large for a flight recorder ring");
     // Data that a live writer appends from here on is ignored.
-    std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
-    std::size_t have = 0;
-    while (have < bytes.size()) {
-        const ssize_t count = read(file.number(), bytes.data() + have, bytes.size() - have);
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return failed(std::strerror(errno));
-        if (count == 0) break;
-        have += static_cast<std::size_t>(count);
-    }
-    bytes.resize(have);
-    Result<Contents> contents = parse_flight_ring(bytes);
+    const Result<std::string> bytes = read_regular_file(path, "a flight recorder ring", kLargestFile);
+    if (!bytes.ok()) return bytes.status();
+    Result<Contents> contents = parse_flight_ring(bytes.value());
     if (!contents.ok()) return Status::error(path + ": " + contents.status().message());
     return contents;
 }

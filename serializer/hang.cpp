@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "serializer/clean_text.hpp"
+#include "base/clean_text.hpp"
 #include "serializer/ended_launches.hpp"
 #include "serializer/number_text.hpp"
 #include "serializer/ring_path.hpp"
@@ -82,11 +82,11 @@ std::vector<ring::Call> awaited_launches(const ring::Contents& contents, const S
     std::vector<ring::Call> launches = unended_launches(contents);
     const bool is_of_all = is_of_all_streams(stuck);
     const CrashCall& waits = stuck.call;
-    const StreamKey stream = stream_key(waits.stream, waits.thread, waits.context);
+    const RecordedStream stream = recorded_stream(waits.stream, waits.thread, waits.context);
     const auto is_elsewhere = [&](const ring::Call& call) {
         const std::uint8_t there = call.record->context;
         if (is_of_all) return waits.context != 0 && there != 0 && there != waits.context;
-        return !may_be_one_stream(stream_key(call), stream);
+        return !may_be_one_stream(recorded_stream(call), stream);
     };
     const bool are_known = is_of_all || !std::all_of(launches.begin(), launches.end(), is_elsewhere);
     if (are_known)
@@ -201,24 +201,17 @@ std::string seconds_text(std::uint64_t nanoseconds) {
 std::string stuck_text(const StuckCall& stuck) {
     std::string text = call_text(stuck.call);
     if (may_wait(stuck) && !is_of_all_streams(stuck)) {
-        text += " on stream 0x";
-        append_short_hex(stuck.call.stream, text);
+        text += " on stream " + hex_text(stuck.call.stream);
     }
     text += stuck.asks ? ", \"not ready\" for " : stuck.nobody_waits ? ", unfinished for " : ", for ";
     text += seconds_text(stuck.nanoseconds) +
             (stuck.nobody_waits ? ", launched by thread " : ", in thread ") +
             std::to_string(stuck.call.thread);
-    std::string clean;
-    append_clean(stuck.place.name, clean);
-    if (!clean.empty()) text += " (" + clean + ")";
+    if (!stuck.place.name.empty()) text += " (" + clean_text(stuck.place.name) + ")";
     const std::string& where =
         stuck.place.wait_channel.empty() ? stuck.place.state : stuck.place.wait_channel;
-    clean.clear();
-    append_clean(where, clean);
-    if (!clean.empty()) text += ", " + clean;
-    clean.clear();
-    append_clean(stuck.place.code, clean);
-    if (!clean.empty()) text += " at " + clean;
+    if (!where.empty()) text += ", " + clean_text(where);
+    if (!stuck.place.code.empty()) text += " at " + clean_text(stuck.place.code);
     return text;
 }
 

@@ -12,6 +12,8 @@
 namespace aoti_dbg {
 namespace {
 
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
 __extension__ using Wide = unsigned __int128;
 
 /// 10^k as mantissa * 2^exponent, with the mantissa truncated to 64 bits and its first bit set.
@@ -227,12 +229,25 @@ void append_integer(std::int64_t high, std::uint64_t low, std::string& out) {
 void append_hex(std::uint64_t value, std::string& out) {
     char text[16];
     for (unsigned i = 16; i-- > 0; value >>= 4U)
-        text[i] = "0123456789abcdef"[value & 15U];
+        text[i] = kHexDigits[value & 15U];
     out.append(text, sizeof text);
 }
 
 void append_short_hex(std::uint64_t value, std::string& out) {
     append_chars(out, value, 16);
+}
+
+void append_hex(std::span<const unsigned char> bytes, std::string& out) {
+    for (const unsigned char byte : bytes) {
+        out += kHexDigits[byte >> 4U];
+        out += kHexDigits[byte & 15U];
+    }
+}
+
+std::string hex_text(std::uint64_t value) {
+    std::string text = "0x";
+    append_short_hex(value, text);
+    return text;
 }
 
 void append_json_number(double value, std::string& out) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace aoti_dbg {
@@ -29,6 +30,10 @@ void append_integer(std::int64_t high, std::uint64_t low, std::string& out);
 void append_hex(std::uint64_t value, std::string& out);
 /// Appends the number without 0x and without leading zeros.
 void append_short_hex(std::uint64_t value, std::string& out);
+/// Appends two digits for each byte.
+void append_hex(std::span<const unsigned char> bytes, std::string& out);
+/// Returns the number with 0x and without leading zeros.
+std::string hex_text(std::uint64_t value);
 
 /// Append the fewest characters that distinguish it from every other number of its type. Non-finite values
 /// become one of the strings "NaN", "-NaN", "Infinity", "-Infinity".

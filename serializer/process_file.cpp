@@ -4,6 +4,7 @@
 
 #include "serializer/event_fields.hpp"
 #include "serializer/jsonl_members.hpp"
+#include "serializer/number_text.hpp"
 #include "serializer/ring_path.hpp"
 
 namespace aoti_dbg {
@@ -90,13 +91,11 @@ std::string process_path(const std::string& ring) {
 }
 
 std::string uuid_text(const unsigned char* bytes, std::string_view device_name) {
-    constexpr std::size_t kBytes = 16;
-    constexpr std::string_view kDigits = "0123456789abcdef";
     std::string text = device_name.find("MIG ") == std::string_view::npos ? "GPU-" : "MIG-";
-    for (std::size_t i = 0; i < kBytes; ++i) {
-        if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-        text += kDigits[bytes[i] >> 4U];
-        text += kDigits[bytes[i] & 15U];
+    for (const std::size_t length : {4U, 2U, 2U, 2U, 6U}) {
+        if (text.size() > 4) text += '-';
+        append_hex({bytes, length}, text);
+        bytes += length;
     }
     return text;
 }

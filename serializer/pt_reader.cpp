@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "serializer/clean_text.hpp"
+#include "base/clean_text.hpp"
 #include "serializer/crc32.hpp"
 #include "serializer/pickle_reader.hpp"
 #include "serializer/pt_names.hpp"

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <map>
 
+#include "base/clean_text.hpp"
 #include "base/words.hpp"
-#include "serializer/clean_text.hpp"
 #include "serializer/mapped_entries.hpp"
 #include "serializer/ring_path.hpp"
 

@@ -17,10 +17,6 @@ std::optional<T> structure_at(Bytes bytes, std::uint64_t offset) {
     return value && value->magic == T{}.magic ? value : std::nullopt;
 }
 
-bool lies_within(std::uint64_t offset, std::uint64_t bytes, std::uint64_t limit) {
-    return offset <= limit && bytes <= limit - offset;
-}
-
 Status damaged(const char* what) {
     return Status::error(std::string("a damaged zip archive: ") + what +
                          ". It may have been truncated or altered: copy or save it again");

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/unix_time.hpp"
+#include "serializer/process_file.hpp"
 #include "triage/gather/gpu_counters.hpp"
 
 extern "C" {
@@ -116,14 +117,7 @@ void say_gpu(int ordinal) {
     std::array<unsigned char, 16> uuid{};
     if (call("cuDeviceGetUuid_v2", uuid.data(), device) == 0 ||
         call("cuDeviceGetUuid", uuid.data(), device) == 0) {
-        const bool is_slice = std::string(name.data()).find("MIG ") != std::string::npos;
-        std::string text = is_slice ? "MIG-" : "GPU-";
-        for (std::size_t i = 0; i < uuid.size(); ++i) {
-            std::array<char, 4> digits{};
-            std::snprintf(digits.data(), digits.size(), "%02x", uuid[i]);
-            text += (i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "") + std::string(digits.data());
-        }
-        say("uuid %s", text.c_str());
+        say("uuid %s", uuid_text(uuid.data(), name.data()).c_str());
     }
     std::size_t memory = 0;
     if (call("cuDeviceTotalMem_v2", &memory, device) == 0) say("memory %zu", memory);

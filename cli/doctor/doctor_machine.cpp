@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/control_group.hpp"
 #include "base/descriptor.hpp"
 #include "cli/run/preloadable.hpp"
 #include "config/pattern.hpp"
@@ -92,18 +93,11 @@ std::optional<std::uint64_t> memory_limit() {
         const std::optional<std::uint64_t> limit = number_in_file(file);
         if (limit && *limit < kNoLimit) least = std::min(*limit, least.value_or(kNoLimit));
     };
-    std::ifstream groups("/proc/self/cgroup");
-    for (std::string line; std::getline(groups, line);) {
-        const std::size_t first = line.find(":memory:/");
-        if (line.rfind("0::/", 0) != 0 && first == std::string::npos) continue;
-        const bool is_first = first != std::string::npos;
-        const fs::path root = is_first ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup";
-        const char* const file = is_first ? "memory.limit_in_bytes" : "memory.max";
-        // Inside a container, the control group is the root of the visible file system.
-        fs::path group = fs::path(line.substr(is_first ? first + 9 : 4));
-        for (; group.has_relative_path(); group = group.parent_path())
-            take(root / group / file);
-        take(root / file);
+    for (const ControlGroup& group : memory_control_groups()) {
+        const char* const file = group.is_first_version ? "memory.limit_in_bytes" : "memory.max";
+        for (fs::path path = group.path.substr(1); path.has_relative_path(); path = path.parent_path())
+            take(group.root / path / file);
+        take(fs::path(group.root) / file);
     }
     return least;
 }

@@ -3,19 +3,19 @@
 
 #include <algorithm>
 #include <array>
-#include <cinttypes>
 #include <cstdio>
 #include <ctime>
 #include <string_view>
 #include <vector>
 
+#include "base/clean_text.hpp"
 #include "base/words.hpp"
 #include "binary/line_table.hpp"
 #include "gpu_dump/fault_access.hpp"
 #include "gpu_dump/gpu_exception.hpp"
 #include "gpu_dump/gpu_faults.hpp"
 #include "gpu_dump/gpu_running.hpp"
-#include "serializer/clean_text.hpp"
+#include "serializer/number_text.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -39,12 +39,6 @@ struct Group {
     const Fault* first = nullptr;
     std::vector<const Fault*> all;
 };
-
-std::string hexadecimal(std::uint64_t number) {
-    std::array<char, 24> text{};
-    std::snprintf(text.data(), text.size(), "0x%" PRIx64, number);
-    return text.data();
-}
 
 std::string clean(std::string_view text) {
     std::string result;
@@ -193,7 +187,7 @@ class Page {
         }
         const gpu::Grid& grid = dump_.grids[fault.grid];
         std::string text = fault.kernel.empty()
-                               ? "unknown: no image in the dump has it, entry " + hexadecimal(grid.entry)
+                               ? "unknown: no image in the dump has it, entry " + hex_text(grid.entry)
                                : clean(fault.kernel);
         if (grid.blocks) text += ", grid " + text_of(*grid.blocks);
         if (grid.threads) text += " of blocks " + text_of(*grid.threads);
@@ -205,11 +199,11 @@ class Page {
             out_ += line("at", "unknown: the dump has no PC");
             return;
         }
-        std::string text = hexadecimal(*fault.pc);
+        std::string text = hex_text(*fault.pc);
         if (fault.place) {
-            text += ", byte " + hexadecimal(fault.place->offset) + " of " + clean(fault.place->function);
+            text += ", byte " + hex_text(fault.place->offset) + " of " + clean(fault.place->function);
         } else if (fault.grid != kNone && *fault.pc >= dump_.grids[fault.grid].entry) {
-            text += ", " + hexadecimal(*fault.pc - dump_.grids[fault.grid].entry) +
+            text += ", " + hex_text(*fault.pc - dump_.grids[fault.grid].entry) +
                     " bytes after the kernel's entry; no image in the dump has this address";
         } else {
             text += "; no image in the dump has this address";
@@ -255,8 +249,8 @@ class Page {
             const auto is_less = [](const auto& a, const auto& b) { return a.address < b.address; };
             const auto [least, most] =
                 std::minmax_element(found->threads.begin(), found->threads.end(), is_less);
-            text += (found->is_certain ? " at " : " likely at ") + hexadecimal(least->address);
-            if (most->address != least->address) text += " to " + hexadecimal(most->address);
+            text += (found->is_certain ? " at " : " likely at ") + hex_text(least->address);
+            if (most->address != least->address) text += " to " + hex_text(most->address);
         }
         out_ += line("access", text);
     }
@@ -309,8 +303,8 @@ class Page {
             const gpu::Index module = group.first->place->module;
             if (std::find(told.begin(), told.end(), module) != told.end()) continue;
             told.push_back(module);
-            out_ += line("", hexadecimal(dump_.modules[module].handle) + " holds " +
-                                 clean(group.first->place->function));
+            out_ += line(
+                "", hex_text(dump_.modules[module].handle) + " holds " + clean(group.first->place->function));
         }
     }
 

@@ -1,14 +1,16 @@
 // See show_gpu_dump.hpp.
 #include "cli/show/show_gpu_dump.hpp"
 
-#include <algorithm>
+#include <elf.h>
+
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "base/clean_text.hpp"
 #include "base/message.hpp"
 #include "cli/print.hpp"
 #include "cli/show/gpu_dump_text.hpp"
-#include "serializer/clean_text.hpp"
 #include "triage/gather/mapped_file.hpp"
 
 namespace aoti_dbg::cli {
@@ -19,9 +21,9 @@ bool is_gpu_dump(const std::string& path) {
     const std::string extension = std::filesystem::path(path).extension();
     if (extension == ".nvcudmp" || extension == ".cudbg") return true;
     std::ifstream file(path, std::ios::binary);
-    char begin[sizeof(elf::kMagic)] = {};
+    char begin[SELFMAG] = {};
     file.read(begin, sizeof begin);
-    return file.gcount() == sizeof begin && std::equal(begin, begin + sizeof begin, elf::kMagic);
+    return file.gcount() == sizeof begin && std::memcmp(begin, ELFMAG, sizeof begin) == 0;
 }
 
 int show_gpu_dump(const std::string& path) {

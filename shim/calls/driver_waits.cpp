@@ -11,13 +11,12 @@
 #include "shim/calls/unrecorded.hpp"
 #include "shim/faults/completion_markers.hpp"
 #include "shim/runtime/clock.hpp"
+#include "shim/runtime/driver_api.hpp"
 #include "shim/runtime/launch_count.hpp"
 #include "shim/runtime/names.hpp"
 
 namespace aoti_dbg {
 namespace {
-
-constexpr std::int32_t kNotReady = 600;  // CUDA_ERROR_NOT_READY
 
 /// The stream on which an event was last recorded, and the last call before that.
 struct RecordedEvent {
@@ -162,7 +161,7 @@ void note_answer(WaitName& name, Awaited awaited, std::int32_t result) {
         ThreadProgress& progress = state->progress;
         const bool was_asked = progress.question.load(std::memory_order_relaxed) != nullptr;
         const std::uint64_t of = awaited.event != 0 ? awaited.event : awaited.stream;
-        if (result == kNotReady) {
+        if (result == CUDA_ERROR_NOT_READY) {
             const std::optional<Recorded> recorded =
                 awaited.event != 0 ? find_event(awaited.event) : std::nullopt;
             if (recorded) awaited.stream = recorded->stream;

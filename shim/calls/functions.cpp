@@ -8,20 +8,20 @@
 #include "base/readable_symbol.hpp"
 #include "shim/calls/models.hpp"
 #include "shim/calls/thread_state.hpp"
-#include "shim/runtime/driver_table.hpp"
+#include "shim/runtime/driver_api.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
 
 namespace aoti_dbg {
 namespace {
 
-struct Known {
+struct LearnedFunction {
     const Name* name;
     const void* owner;  // module or library; null: the driver supplied the name, so the owner is unknown
 };
 
 struct Registry {
-    std::unordered_map<const void*, Known> functions;
+    std::unordered_map<const void*, LearnedFunction> functions;
     std::unordered_map<const void*, std::string>
         cubins;  // module -> file name of its image, without folder and extension
 };
@@ -44,16 +44,20 @@ const Name* name_of_symbol(std::string_view symbol) {
     return intern_name(readable_symbol(symbol), symbol);
 }
 
+template <typename Handle>
+bool names(CUresult (*get)(const char**, Handle), const void* function, const char*& symbol) {
+    return get != nullptr && get(&symbol, static_cast<Handle>(const_cast<void*>(function))) == CUDA_SUCCESS &&
+           symbol != nullptr;
+}
+
 /// Both functions turn a handle into a name. Which one knows the handle depends on its origin.
 const Name* ask_driver(const void* function) {
-    using GetName = int (*)(const char**, const void*);
-    if (function == nullptr) return intern_name("unknown kernel", {});
-    for (const char* entry : {"cuFuncGetName", "cuKernelGetName"}) {
-        const auto get = reinterpret_cast<GetName>(other_driver_function(entry));
-        const char* symbol = nullptr;
-        if (get != nullptr && get(&symbol, function) == 0 && symbol != nullptr) return name_of_symbol(symbol);
-    }
-    return intern_name("unknown kernel", {});
+    const DriverApi* const api = driver_api();
+    const char* symbol = nullptr;
+    const bool is_named =
+        api != nullptr && function != nullptr &&
+        (names(api->cuFuncGetName, function, symbol) || names(api->cuKernelGetName, function, symbol));
+    return is_named ? name_of_symbol(symbol) : intern_name("unknown kernel", {});
 }
 
 const Name* look_up(const void* function) {
@@ -64,7 +68,7 @@ const Name* look_up(const void* function) {
     }
     const Name* name = ask_driver(function);
     const std::lock_guard lock(wiped_page().functions_mutex);
-    registry().functions.emplace(function, Known{name, nullptr});
+    registry().functions.emplace(function, LearnedFunction{name, nullptr});
     return name;
 }
 
@@ -92,7 +96,7 @@ void learn_function(const void* function, const void* owner, std::string_view sy
     const Name* name =
         model == ring::kNoModel ? name_of_symbol(symbol) : launched_kernel_name(model, cubin, symbol);
     const std::lock_guard lock(wiped_page().functions_mutex);
-    registry().functions[function] = Known{name, owner};
+    registry().functions[function] = LearnedFunction{name, owner};
     g_epoch.fetch_add(1, std::memory_order_release);
 }
 

@@ -2,27 +2,27 @@
 
 #include <algorithm>
 
-#include "shim/runtime/gpu_api.hpp"
+#include "shim/runtime/driver_api.hpp"
 
 namespace aoti_dbg {
 namespace {
 
 template <typename Value>
-std::optional<Value> asked(const GpuApi& api, CUpointer_attribute attribute, std::uint64_t address) {
+std::optional<Value> asked(const DriverApi& api, CUpointer_attribute attribute, std::uint64_t address) {
     Value value{};
     return api.cuPointerGetAttribute(&value, attribute, address) == CUDA_SUCCESS ? std::optional(value)
                                                                                  : std::nullopt;
 }
 
 /// True if kernels may access any memory of the process, or if that is unknown.
-bool reaches_host(const GpuApi& api, CUdevice device) {
+bool reaches_host(const DriverApi& api, CUdevice device) {
     int reaches = 1;
     const CUresult result =
         api.cuDeviceGetAttribute(&reaches, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device);
     return result != CUDA_SUCCESS || reaches != 0;
 }
 
-PointerFacts facts_of(const GpuApi& api, std::uint64_t address, CUdevice device) {
+PointerFacts facts_of(const DriverApi& api, std::uint64_t address, CUdevice device) {
     PointerFacts facts;
     facts.kernel_device = device;
     unsigned type = 0;
@@ -52,7 +52,7 @@ bool CheckedPointers::is_in_range(std::uint64_t address, int device) const {
 }
 
 [[gnu::hot]] std::optional<Mismatch> CheckedPointers::ask(std::uint64_t address, std::uint32_t alignment) {
-    const GpuApi* api = gpu_api();
+    const DriverApi* api = driver_api();
     CUdevice device = 0;
     if (api == nullptr || api->cuCtxGetDevice(&device) != CUDA_SUCCESS) return std::nullopt;
     PointerFacts facts{true, device, device, true};

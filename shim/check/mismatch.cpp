@@ -27,12 +27,6 @@ std::string at_dimension(std::int64_t number, std::size_t dimension) {
     return std::to_string(number) + " at dim " + std::to_string(dimension);
 }
 
-std::string hex_text(std::uint64_t address) {
-    std::string text = "0x";
-    append_short_hex(address, text);
-    return text;
-}
-
 /// Returns the word before the colon: "cuda" for "cuda:1".
 std::string_view kind_of(std::string_view device) {
     return device.substr(0, device.find(':'));

@@ -10,10 +10,11 @@
 
 #include "base/errno_keeper.hpp"
 #include "base/message.hpp"
+#include "serializer/number_text.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/check/call_finding.hpp"
 #include "shim/runtime/clock.hpp"
-#include "shim/runtime/gpu_api.hpp"
+#include "shim/runtime/driver_api.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/stream_key.hpp"
 #include "shim/tensors/call_tensors.hpp"
@@ -91,7 +92,7 @@ StreamKey key_of(CUcontext current, CUstream stream) {
     return key.handle == nullptr || key.thread != 0 ? key : StreamKey{nullptr, key.handle, 0};
 }
 
-StreamOrder::Kind kind_of(const GpuApi& api, CUstream stream) {
+StreamOrder::Kind kind_of(const DriverApi& api, CUstream stream) {
     if (stream == nullptr) return StreamOrder::Kind::legacy;
     unsigned flags = 0;
     const bool is_known =
@@ -100,7 +101,7 @@ StreamOrder::Kind kind_of(const GpuApi& api, CUstream stream) {
                                                              : StreamOrder::Kind::blocking;
 }
 
-CUcontext context_of(const GpuApi& api, const StreamKey& key, CUcontext current) {
+CUcontext context_of(const DriverApi& api, const StreamKey& key, CUcontext current) {
     CUcontext context = nullptr;
     const bool is_asked = key.context == nullptr && api.cuStreamGetCtx != nullptr;
     return is_asked && api.cuStreamGetCtx(key.handle, &context) == CUDA_SUCCESS ? context : current;
@@ -120,7 +121,7 @@ void guarded(Work work) {
 /// Calls `work` under the lock with the order and the number of the stream.
 template <typename Work>
 void with_stream(CUstream stream, Work work) {
-    const GpuApi* const api = gpu_api();
+    const DriverApi* const api = driver_api();
     if (api == nullptr) return;
     CUcontext current = nullptr;
     api->cuCtxGetCurrent(&current);
@@ -163,9 +164,7 @@ std::string stream_text(std::uint64_t stream) {
     const auto handle = reinterpret_cast<CUstream>(stream);
     if (handle == nullptr || handle == CU_STREAM_LEGACY) return "the legacy stream";
     if (handle == CU_STREAM_PER_THREAD) return "the per-thread default stream";
-    char text[32];
-    snprintf(text, sizeof text, "stream 0x%llx", static_cast<unsigned long long>(stream));
-    return text;
+    return "stream " + hex_text(stream);
 }
 
 std::string name_of(const Toucher& side) {
@@ -224,7 +223,7 @@ struct Touched {
 };
 
 void note_all(CUstream stream, const std::vector<Touched>& all) {
-    const GpuApi* const api = gpu_api();
+    const DriverApi* const api = driver_api();
     const bool is_captured = api == nullptr || capture_of(*api, stream) != Capture::none;
     std::vector<std::pair<const Touched*, Conflict>> found;
     with_stream(stream, [&](StreamOrder& order, StreamOrder::Stream number) {
@@ -326,7 +325,7 @@ void note_touches(const char* function, void* stream, Touch touch, Touch other) 
 
 void note_recorded(void* event, void* stream) {
     guarded([=] {
-        const GpuApi* const api = gpu_api();
+        const DriverApi* const api = driver_api();
         if (api == nullptr || capture_of(*api, static_cast<CUstream>(stream)) != Capture::none)
             return note_unseen_event(event);
         with_stream(static_cast<CUstream>(stream), [=](StreamOrder& order, StreamOrder::Stream number) {
@@ -368,7 +367,7 @@ void note_callback(void* stream) {
 
 bool is_waited_for(std::uint64_t to) {
     const ErrnoKeeper errno_keeper;
-    const GpuApi* const api = gpu_api();
+    const DriverApi* const api = driver_api();
     unsigned type = 0;
     return api == nullptr ||
            api->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, to) != CUDA_SUCCESS;

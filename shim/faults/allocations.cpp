@@ -15,8 +15,7 @@
 #include "shim/faults/seen_devices.hpp"
 #include "shim/record/allocation_file.hpp"
 #include "shim/runtime/clock.hpp"
-#include "shim/runtime/driver_table.hpp"
-#include "shim/runtime/gpu_api.hpp"
+#include "shim/runtime/driver_api.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -54,7 +53,7 @@ struct Place {
 
 Place current_place() {
     Place place;
-    const GpuApi* const api = gpu_api();
+    const DriverApi* const api = driver_api();
     CUdevice device = 0;
     if (api == nullptr || api->cuCtxGetCurrent(&place.context) != CUDA_SUCCESS) return place;
     if (place.context != nullptr && api->cuCtxGetDevice(&device) == CUDA_SUCCESS) place.device = device;
@@ -67,14 +66,12 @@ std::int32_t device_of(const AskedMemory& asked, const Place& place) {
 }
 
 void ask_how_much_there_is(RefusedAllocation& refused) {
-    using Ask = CUresult(size_t*, size_t*);
-    static auto* const ask = reinterpret_cast<Ask*>(other_driver_function("cuMemGetInfo_v2"));
-    const GpuApi* const api = gpu_api();
-    if (ask == nullptr || api == nullptr) return;
+    const DriverApi* const api = driver_api();
+    if (api == nullptr) return;
     const RelaxedCapture relaxed(*api);
     std::size_t free_bytes = 0;
     std::size_t total = 0;
-    if (ask(&free_bytes, &total) != CUDA_SUCCESS) return;
+    if (api->cuMemGetInfo_v2(&free_bytes, &total) != CUDA_SUCCESS) return;
     refused.free_bytes = free_bytes;
     refused.total_bytes = total;
 }
@@ -117,7 +114,8 @@ void note_made(const AskedMemory& asked, std::uint64_t address) {
     });
 }
 
-void note_refused(const AskedMemory& asked) {
+void note_refused(int result, const AskedMemory& asked) {
+    if (result != CUDA_ERROR_OUT_OF_MEMORY) return;
     guarded([&] {
         AllocationFile* const to = file();
         if (to == nullptr) return;

@@ -27,16 +27,16 @@ struct AskedMemory {
 
 /// Records an allocation at `address`, or 0 if it has no address yet.
 void note_made(const AskedMemory& asked, std::uint64_t address);
-void note_refused(const AskedMemory& asked);
+/// Records the refusal if `result`, that of a failed call, means that memory ran out.
+void note_refused(int result, const AskedMemory& asked);
 
 /// Records the result of a call that allocates memory. `address` points to the new address and may be null.
 template <typename Address>
 int made_memory(int result, const AskedMemory& asked, const Address* address) {
-    constexpr int kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
     if (!g_recording_memory) [[likely]]
         return result;
     if (result == 0 && address != nullptr) note_made(asked, std::uint64_t{*address});
-    if (result == kOutOfMemory) note_refused(asked);
+    if (result != 0) note_refused(result, asked);
     return result;
 }
 

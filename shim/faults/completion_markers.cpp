@@ -36,7 +36,7 @@ bool wants_markers(const Options& options, DumpOfFault dump, const char* launch_
 CompletionMarkers::CompletionMarkers(FlightRing& ring, DumpOfFault dump)
     : ring_(ring), flags_(flags_for(dump)) {}
 
-void CompletionMarkers::set_up(const GpuApi& api, CUcontext context) {
+void CompletionMarkers::set_up(const DriverApi& api, CUcontext context) {
     static_assert(kMostContexts * MarkedContext::kStreams < UINT16_MAX, "a mark must fit into its record");
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < kMostContexts; ++i) {
@@ -66,7 +66,7 @@ MarkedContext* CompletionMarkers::find(CUcontext context) const {
 }
 
 void CompletionMarkers::prepare(CUstream stream) {
-    const GpuApi* const api = gpu_api();
+    const DriverApi* const api = driver_api();
     CUcontext context = nullptr;
     if (api == nullptr || api->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return;
     const MarkedContext* const there = find(context);
@@ -77,7 +77,7 @@ void CompletionMarkers::prepare(CUstream stream) {
 
 std::uint8_t CompletionMarkers::mark(ThreadState& state, CUstream stream, ring::Record* record,
                                      std::uint64_t seq) {
-    const GpuApi* const api = gpu_api();
+    const DriverApi* const api = driver_api();
     CUcontext context = nullptr;
     if (api == nullptr || api->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return 0;
     const Capture capture = capture_of(*api, stream);
@@ -107,7 +107,7 @@ std::uint64_t CompletionMarkers::look_for_unended(std::vector<UnendedMark>& unen
 }
 
 void CompletionMarkers::note_failure(std::int32_t error) {
-    const GpuApi* const api = gpu_api();
+    const DriverApi* const api = driver_api();
     CUcontext context = nullptr;
     if (api == nullptr || api->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return;
     if (MarkedContext* const there = find(context); there != nullptr) there->note_failure(error);

@@ -14,7 +14,7 @@
 #include "serializer/flight_ring_format.hpp"
 #include "shim/faults/fault_watch.hpp"
 #include "shim/faults/marked_context.hpp"
-#include "shim/runtime/gpu_api.hpp"
+#include "shim/runtime/driver_api.hpp"
 
 namespace aoti_dbg {
 
@@ -63,7 +63,7 @@ class CompletionMarkers {
 
   private:
     [[nodiscard]] MarkedContext* find(CUcontext context) const;
-    void set_up(const GpuApi& api, CUcontext context);
+    void set_up(const DriverApi& api, CUcontext context);
 
     // Launches in further contexts have no markers.
     static constexpr std::size_t kMostContexts = 64;

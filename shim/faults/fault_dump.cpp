@@ -10,48 +10,38 @@
 namespace aoti_dbg {
 namespace {
 
-// These values are from cuda.h, which has the newer ones only since 12.5.
-enum Attribute : int {
-    kEnabled = 1,
-    kTriggerHost = 2,
-    kLightweight = 3,
-    kUserTrigger = 4,
-    kFile = 5,
-    kPipe = 6,
-    kContents = 7
-};
 // The report needs the place of the fault and not all device memory. The dump omits nonrelocated images,
 // global, shared and local memory, and constants.
-constexpr unsigned kLittle = 0x2fU;
-constexpr unsigned kNoAbort = 0x10U;
+constexpr unsigned kContents = CU_COREDUMP_LIGHTWEIGHT_FLAGS;
 
 // including the terminating zero
 constexpr std::size_t kLongestPath = 1024;
 
 template <typename Value>
-bool set(const FaultDumpApi& api, Attribute what, Value value) {
+bool set(const FaultDumpApi& api, CUcoredumpSettings what, Value value) {
     std::size_t bytes = sizeof value;
-    return api.set(what, &value, &bytes) == 0;
+    return api.set(what, &value, &bytes) == CUDA_SUCCESS;
 }
 
-bool set_path(const FaultDumpApi& api, Attribute what, const std::string& path) {
+bool set_path(const FaultDumpApi& api, CUcoredumpSettings what, const std::string& path) {
     // This is never freed, because the driver may not copy it.
     auto* const kept = new std::string(path);
     std::size_t bytes = kept->size() + 1;
-    return api.set(what, kept->data(), &bytes) == 0;
+    return api.set(what, kept->data(), &bytes) == CUDA_SUCCESS;
 }
 
 bool set_contents(const FaultDumpApi& api, AfterDump after) {
     const bool aborts = after == AfterDump::abort;
-    if (set(api, kContents, kLittle | (aborts ? 0 : kNoAbort))) return true;
+    const unsigned contents = kContents | (aborts ? 0U : unsigned{CU_COREDUMP_SKIP_ABORT});
+    if (set(api, CU_COREDUMP_GENERATION_FLAGS, contents)) return true;
     // Drivers before 12.5 use these attributes.
-    return set(api, kLightweight, true) && set(api, kTriggerHost, aborts);
+    return set(api, CU_COREDUMP_LIGHTWEIGHT, true) && set(api, CU_COREDUMP_TRIGGER_HOST, aborts);
 }
 
 bool is_enabled(const FaultDumpApi& api) {
     bool enabled = false;
     std::size_t bytes = sizeof enabled;
-    return api.get(kEnabled, &enabled, &bytes) == 0 && enabled;
+    return api.get(CU_COREDUMP_ENABLE_ON_EXCEPTION, &enabled, &bytes) == CUDA_SUCCESS && enabled;
 }
 
 /// The values of these variables override whatever is set later.
@@ -71,7 +61,8 @@ constexpr const char* kDriversName = "core_%t_%h_%p.nvcudmp";
 std::string file_asked_for(const FaultDumpApi& api, const char* (*variable)(const char* name)) {
     char text[kLongestPath] = "";
     std::size_t bytes = sizeof text;
-    const bool is_answered = api.get != nullptr && api.get(kFile, text, &bytes) == 0 && text[0] != '\0';
+    const bool is_answered =
+        api.get != nullptr && api.get(CU_COREDUMP_FILE, text, &bytes) == CUDA_SUCCESS && text[0] != '\0';
     if (is_answered) return {text, strnlen(text, sizeof text)};
     const char* const set = variable(kFileVariable);
     return set == nullptr || *set == '\0' ? kDriversName : set;
@@ -117,16 +108,18 @@ FaultDump arm_fault_dump(const FaultDumpApi& api, const std::string& path, bool 
     if (path.size() >= kLongestPath) return FaultDump::path_too_long;
     if (!has_room) return FaultDump::no_room;
     // The last call arms the dump.
-    const bool is_armed = set_path(api, kFile, path) && set_contents(api, after) && set(api, kEnabled, true);
+    const bool is_armed = set_path(api, CU_COREDUMP_FILE, path) && set_contents(api, after) &&
+                          set(api, CU_COREDUMP_ENABLE_ON_EXCEPTION, true);
     return is_armed ? FaultDump::armed : FaultDump::refused;
 }
 
 bool arm_dump_on_request(const FaultDumpApi& api, const std::string& pipe) {
-    return pipe.size() < kLongestPath && set_path(api, kPipe, pipe) && set(api, kUserTrigger, true);
+    return pipe.size() < kLongestPath && set_path(api, CU_COREDUMP_PIPE, pipe) &&
+           set(api, CU_COREDUMP_ENABLE_USER_TRIGGER, true);
 }
 
 bool open_no_more_pipes(const FaultDumpApi& api) {
-    return api.set != nullptr && set(api, kUserTrigger, false);
+    return api.set != nullptr && set(api, CU_COREDUMP_ENABLE_USER_TRIGGER, false);
 }
 
 }  // namespace aoti_dbg

@@ -4,17 +4,17 @@
 // receives.
 #pragma once
 
-#include <cstddef>
 #include <string>
+
+#include "shim/runtime/driver_api.hpp"
 
 namespace aoti_dbg {
 
 /// cuCoredumpGetAttributeGlobal and cuCoredumpSetAttributeGlobal. They are null if the driver lacks them
 /// (before 12.1).
 struct FaultDumpApi {
-    using Function = int (*)(int what, void* value, std::size_t* bytes);
-    Function get = nullptr;
-    Function set = nullptr;
+    decltype(&::cuCoredumpGetAttributeGlobal) get = nullptr;
+    decltype(&::cuCoredumpSetAttributeGlobal) set = nullptr;
 };
 
 enum class FaultDump {

@@ -17,7 +17,7 @@
 #include "shim/faults/fault_dump.hpp"
 #include "shim/faults/fault_part.hpp"
 #include "shim/faults/fault_window.hpp"
-#include "shim/runtime/driver_table.hpp"
+#include "shim/runtime/driver_api.hpp"
 #include "shim/runtime/launch_count.hpp"
 #include "shim/runtime/process.hpp"
 
@@ -29,10 +29,9 @@ const char* variable(const char* name) {
 }
 
 FaultDumpApi fault_dump_api() {
-    const auto find = [](const char* name) {
-        return reinterpret_cast<FaultDumpApi::Function>(other_driver_function(name));
-    };
-    return {find("cuCoredumpGetAttributeGlobal"), find("cuCoredumpSetAttributeGlobal")};
+    const DriverApi* const api = driver_api();
+    if (api == nullptr) return {};
+    return {api->cuCoredumpGetAttributeGlobal, api->cuCoredumpSetAttributeGlobal};
 }
 
 /// Avoids an existing file, because the driver overwrites it.

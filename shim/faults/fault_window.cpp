@@ -9,7 +9,7 @@
 
 #include "base/errno_keeper.hpp"
 #include "serializer/cuda_error.hpp"
-#include "shim/runtime/driver_table.hpp"
+#include "shim/runtime/driver_api.hpp"
 #include "shim/runtime/event_handlers.hpp"
 #include "shim/runtime/launch_count.hpp"
 
@@ -164,9 +164,8 @@ bool await_record() {
 }
 
 int error_of_fault() {
-    using Synchronise = int (*)();
-    static const auto synchronise = reinterpret_cast<Synchronise>(other_driver_function("cuCtxSynchronize"));
-    return synchronise == nullptr ? 0 : wait_through_fault([] { return synchronise(); });
+    const DriverApi* const api = driver_api();
+    return api == nullptr ? CUDA_SUCCESS : wait_through_fault([api] { return api->cuCtxSynchronize(); });
 }
 
 void abort_follows() {

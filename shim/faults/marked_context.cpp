@@ -58,7 +58,7 @@ void say_without_markers(const char* what, const char* why, int error) {
             what, why, number);
 }
 
-void MarkedContext::open(const GpuApi& api, FlightRing& ring, std::uint32_t flags) {
+void MarkedContext::open(const DriverApi& api, FlightRing& ring, std::uint32_t flags) {
     const RelaxedCapture relaxed(api);
     if (api.cuStreamWriteValue32_v2 == nullptr)
         return say_without_markers("completion markers are off", "the driver does not support them");
@@ -79,7 +79,7 @@ void MarkedContext::open(const GpuApi& api, FlightRing& ring, std::uint32_t flag
     state_.store(State::usable, std::memory_order_release);
 }
 
-void MarkedContext::open_again(const GpuApi& api) {
+void MarkedContext::open_again(const DriverApi& api) {
     if (!is_uncertain()) return;
     const RelaxedCapture relaxed(api);
     // The driver forgot the memory together with the old context.
@@ -94,7 +94,7 @@ void MarkedContext::open_again(const GpuApi& api) {
     state_.store(is_open ? State::usable : State::closed, std::memory_order_release);
 }
 
-void MarkedContext::mark(const GpuApi& api, ThreadState& state, CUstream stream, ring::Record& record,
+void MarkedContext::mark(const DriverApi& api, ThreadState& state, CUstream stream, ring::Record& record,
                          std::uint64_t seq) {
     const std::uint32_t tid = state.ring.header()->tid;
     const auto handle = reinterpret_cast<std::uintptr_t>(stream);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "serializer/flight_ring_format.hpp"
-#include "shim/runtime/gpu_api.hpp"
+#include "shim/runtime/driver_api.hpp"
 
 namespace aoti_dbg {
 
@@ -44,12 +44,12 @@ class MarkedContext {
     }
 
     /// Call this once, with the context current. Prints a message if it fails.
-    void open(const GpuApi& api, FlightRing& ring, std::uint32_t flags);
+    void open(const DriverApi& api, FlightRing& ring, std::uint32_t flags);
     /// Does the same if the context may have been destroyed and its handle reused.
-    void open_again(const GpuApi& api);
+    void open_again(const DriverApi& api);
 
     /// Enqueues a marker after the thread's launches on the stream. The context must be current and usable.
-    void mark(const GpuApi& api, ThreadState& state, CUstream stream, ring::Record& record,
+    void mark(const DriverApi& api, ThreadState& state, CUstream stream, ring::Record& record,
               std::uint64_t seq);
     /// Records that some launch gets no marker.
     void leave_one_out();

@@ -25,9 +25,7 @@ bool read_mapping(std::string_view line, Mapping& mapping) {
 std::string Mapping::place_of(std::uint64_t address, bool with_folder) const {
     if (path.empty()) return "anonymous memory";
     std::string text = with_folder ? path : path.substr(path.rfind('/') + 1);
-    text += "+0x";
-    append_short_hex(address - begin + offset, text);
-    return text;
+    return text + "+" + hex_text(address - begin + offset);
 }
 
 MemoryMap MemoryMap::of_this_process() {

@@ -4,35 +4,32 @@
 
 #include "shim/calls/session.hpp"
 #include "shim/record/process_notes.hpp"
-#include "shim/runtime/driver_table.hpp"
-#include "shim/runtime/gpu_api.hpp"
+#include "shim/runtime/driver_api.hpp"
 #include "shim/runtime/process.hpp"
 
 namespace aoti_dbg {
 namespace {
 
-/// Returns the result of the driver's function, or an error if the driver has no such function.
-template <typename... Arguments>
-int ask(const char* name, Arguments... arguments) {
-    constexpr int kNoFunction = 500;
-    const auto function = reinterpret_cast<int (*)(Arguments...)>(other_driver_function(name));
-    return function == nullptr ? kNoFunction : function(arguments...);
+bool find_uuid(const DriverApi& api, CUdevice device, CUuuid& uuid) {
+    for (const auto ask : {api.cuDeviceGetUuid_v2, api.cuDeviceGetUuid})
+        if (ask != nullptr && ask(&uuid, device) == CUDA_SUCCESS) return true;
+    return false;
 }
 
-DeviceFacts facts_of(std::uint32_t number) {
+DeviceFacts facts_of(const DriverApi& api, std::uint32_t number) {
     DeviceFacts facts;
     facts.number = number;
     int version = 0;
-    int device = 0;
-    if (ask("cuDriverGetVersion", &version) == 0) facts.driver_version = static_cast<std::uint32_t>(version);
-    if (ask("cuDeviceGet", &device, static_cast<int>(number)) != 0) return facts;
+    CUdevice device = 0;
+    if (api.cuDriverGetVersion(&version) == CUDA_SUCCESS)
+        facts.driver_version = static_cast<std::uint32_t>(version);
+    if (api.cuDeviceGet(&device, static_cast<int>(number)) != CUDA_SUCCESS) return facts;
     std::array<char, 256> name{};
-    if (ask("cuDeviceGetName", name.data(), static_cast<int>(name.size() - 1), device) == 0)
+    if (api.cuDeviceGetName(name.data(), static_cast<int>(name.size() - 1), device) == CUDA_SUCCESS)
         facts.name = name.data();
-    std::array<unsigned char, 16> uuid{};
-    if (ask("cuDeviceGetUuid_v2", uuid.data(), device) == 0 ||
-        ask("cuDeviceGetUuid", uuid.data(), device) == 0)
-        facts.uuid = uuid_text(uuid.data(), facts.name);
+    CUuuid uuid{};
+    if (find_uuid(api, device, uuid))
+        facts.uuid = uuid_text(reinterpret_cast<const unsigned char*>(uuid.bytes), facts.name);
     return facts;
 }
 
@@ -46,10 +43,10 @@ ProcessNotes* present_notes() {
 void note_device(std::int32_t device) {
     ProcessNotes* const notes = device < 0 ? nullptr : present_notes();
     if (notes == nullptr || !notes->is_new(static_cast<std::uint32_t>(device))) return;
-    const GpuApi* const api = gpu_api();
+    const DriverApi* const api = driver_api();
     if (api == nullptr) return;
     const RelaxedCapture relaxed(*api);
-    notes->add(facts_of(static_cast<std::uint32_t>(device)));
+    notes->add(facts_of(*api, static_cast<std::uint32_t>(device)));
 }
 
 }  // namespace aoti_dbg

@@ -5,7 +5,7 @@
 
 #include "shim/faults/allocations.hpp"
 #include "shim/faults/completion_markers.hpp"
-#include "shim/runtime/gpu_api.hpp"
+#include "shim/runtime/driver_api.hpp"
 
 using aoti_dbg::AskedMemory;
 using aoti_dbg::kNoDriver;

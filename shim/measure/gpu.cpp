@@ -6,7 +6,7 @@
 
 namespace aoti_dbg {
 
-bool Gpu::Ring::open(const GpuApi& api) {
+bool Gpu::Ring::open(const DriverApi& api) {
     const std::size_t bytes = kPlaces * sizeof(ResultLine);
     // The mapping outlives the context, so results stay readable after the context is destroyed.
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -21,7 +21,7 @@ bool Gpu::Ring::open(const GpuApi& api) {
     return true;
 }
 
-std::unique_ptr<Gpu> Gpu::set_up(const GpuApi& api, CUcontext context) {
+std::unique_ptr<Gpu> Gpu::set_up(const DriverApi& api, CUcontext context) {
     std::unique_ptr<Gpu> gpu(new (std::nothrow) Gpu(api, context));
     if (gpu == nullptr) return nullptr;
     const RelaxedCapture relaxed(api);

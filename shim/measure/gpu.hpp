@@ -19,7 +19,7 @@ namespace aoti_dbg {
 class Gpu : public GpuContext {
   public:
     /// Returns null and prints a message once if the setup fails.
-    static std::unique_ptr<Gpu> set_up(const GpuApi& api, CUcontext context);
+    static std::unique_ptr<Gpu> set_up(const DriverApi& api, CUcontext context);
 
     /// Returns consecutive positions for `count` lines, or nothing while the ring is full.
     std::optional<std::uint64_t> take_lines(std::uint32_t count) { return ring_.take(count); }
@@ -36,7 +36,7 @@ class Gpu : public GpuContext {
   private:
     class Ring {
       public:
-        bool open(const GpuApi& api);
+        bool open(const DriverApi& api);
         std::optional<std::uint64_t> take(std::uint32_t count) {
             std::uint64_t taken = taken_.load(std::memory_order_relaxed);
             for (;;) {
@@ -70,7 +70,7 @@ class Gpu : public GpuContext {
         alignas(kCacheLine) std::atomic<std::uint64_t> released_{0};
     };
 
-    Gpu(const GpuApi& api, CUcontext context) : GpuContext(api, context, {"measure", "measured"}) {}
+    Gpu(const DriverApi& api, CUcontext context) : GpuContext(api, context, {"measure", "measured"}) {}
 
     Ring ring_;
 };

@@ -57,7 +57,7 @@ bool Measurer::ByKey::operator()(const StreamKey& one, const StreamKey& other) c
 }
 
 StreamPoint* Measurer::point_of(CUstream stream, CUcontext context) {
-    const GpuApi* api = gpu_api();
+    const DriverApi* api = driver_api();
     if (api == nullptr) return nullptr;
     if (context == nullptr && (api->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr))
         return nullptr;
@@ -77,7 +77,7 @@ StreamPoint* Measurer::point_of(CUstream stream, CUcontext context) {
 }
 
 StreamPoint* Measurer::point_of(CUstream stream, FoundPoint& last) {
-    const GpuApi* api = gpu_api();
+    const DriverApi* api = driver_api();
     CUcontext context = nullptr;
     if (api == nullptr || api->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return nullptr;
     const std::uint32_t generation = generation_.load(std::memory_order_acquire);
@@ -165,7 +165,7 @@ void Measurer::send_pending_of(CUstream stream) {
 }
 
 void Measurer::for_points_of(CUstream stream, void (StreamPoint::*what)()) {
-    const GpuApi* api = gpu_api();
+    const DriverApi* api = driver_api();
     CUcontext context = nullptr;
     if (api == nullptr || api->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return;
     const StreamKey key = StreamKey::of(context, stream);

@@ -10,16 +10,16 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/descriptor.hpp"
+#include "base/file_bytes.hpp"
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
+#include "serializer/number_text.hpp"
 #include "shim/record/written_bytes.hpp"
 
 namespace aoti_dbg {
@@ -58,9 +58,9 @@ class ContentHash {
     void add(std::uint64_t number) { mix(number); }
     /// Returns twelve hexadecimal digits.
     [[nodiscard]] std::string text() const {
-        char digits[17];
-        snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(state_ ^ (state_ >> 29U)));
-        return std::string(digits).substr(4);
+        std::string digits;
+        append_hex(state_ ^ (state_ >> 29U), digits);
+        return digits.substr(4);
     }
 
   private:
@@ -70,10 +70,6 @@ class ContentHash {
     }
     std::uint64_t state_ = 0xcbf29ce484222325U;
 };
-
-Descriptor open_to_read(const std::string& path) {
-    return Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-}
 
 /// Calls `take(bytes, count)` for all of the file. Returns false if the file is unreadable or `take` returns
 /// false.
@@ -138,11 +134,7 @@ std::string build_id_of(const std::string& path) {
             if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz <= id.size() &&
                 read_at(segment.p_offset + content, id.data(), note.n_descsz)) {
                 std::string text;
-                for (std::uint32_t byte = 0; byte < note.n_descsz; ++byte) {
-                    char digits[3];
-                    snprintf(digits, sizeof digits, "%02x", id[byte]);
-                    text += digits;
-                }
+                append_hex({id.data(), note.n_descsz}, text);
                 return text;
             }
             at = content + aligned(note.n_descsz);

@@ -29,7 +29,7 @@ bool is_end_of_context(CUresult result) {
     }
 }
 
-bool register_memory(const GpuApi& api, void* memory, std::size_t bytes, CUdeviceptr& device) {
+bool register_memory(const DriverApi& api, void* memory, std::size_t bytes, CUdeviceptr& device) {
     const unsigned flags = CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE;
     if (api.cuMemHostRegister_v2(memory, bytes, flags) != CUDA_SUCCESS) return false;
     if (api.cuMemHostGetDevicePointer_v2(&device, memory, 0) == CUDA_SUCCESS) return true;

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "shim/runtime/gpu_api.hpp"
+#include "shim/runtime/driver_api.hpp"
 #include "stats_kernels/device_code.hpp"
 #include "stats_kernels/launch_plan.hpp"
 
@@ -15,14 +15,14 @@ bool is_end_of_context(CUresult result);
 
 /// Maps our memory for device writes in every context. The registration outlives the contexts. Returns false
 /// if the driver refuses.
-bool register_memory(const GpuApi& api, void* memory, std::size_t bytes, CUdeviceptr& device);
+bool register_memory(const DriverApi& api, void* memory, std::size_t bytes, CUdeviceptr& device);
 
 class GpuContext {
   public:
     GpuContext(const GpuContext&) = delete;
     GpuContext& operator=(const GpuContext&) = delete;
 
-    [[nodiscard]] const GpuApi& api() const { return api_; }
+    [[nodiscard]] const DriverApi& api() const { return api_; }
     [[nodiscard]] CUcontext context() const { return context_; }
     [[nodiscard]] int device() const { return device_; }
     [[nodiscard]] const DeviceLimits& limits() const { return limits_; }
@@ -43,7 +43,7 @@ class GpuContext {
         const char* infinitive;
         const char* participle;
     };
-    GpuContext(const GpuApi& api, CUcontext context, const Purpose& purpose)
+    GpuContext(const DriverApi& api, CUcontext context, const Purpose& purpose)
         : api_(api), context_(context), purpose_(purpose) {}
     ~GpuContext() = default;
 
@@ -55,7 +55,7 @@ class GpuContext {
   private:
     bool load_kernel(const DeviceCode& code);
 
-    const GpuApi& api_;
+    const DriverApi& api_;
     CUcontext context_;
     Purpose purpose_;
     CUdevice device_ = 0;

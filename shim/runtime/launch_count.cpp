@@ -6,7 +6,7 @@
 
 #include "base/errno_keeper.hpp"
 #include "shim/runtime/clock.hpp"
-#include "shim/runtime/driver_table.hpp"
+#include "shim/runtime/driver_api.hpp"
 #include "shim/runtime/event_handlers.hpp"
 
 namespace aoti_dbg {
@@ -29,46 +29,44 @@ std::atomic<std::uint32_t> g_context_changes{0};
 std::atomic<std::uint64_t> g_last_launch{0};
 
 [[gnu::hot]] void* current_context() {
-    using GetCurrent = int (*)(void** context);
-    static const auto get_current = reinterpret_cast<GetCurrent>(other_driver_function("cuCtxGetCurrent"));
-    void* context = nullptr;
-    return get_current != nullptr && get_current(&context) == 0 ? context : nullptr;
+    const DriverApi* const api = driver_api();
+    CUcontext context = nullptr;
+    return api != nullptr && api->cuCtxGetCurrent(&context) == CUDA_SUCCESS ? context : nullptr;
 }
 
 /// Returns null if the driver does not know. For a stream of a green context, the old function returns the
 /// context created from it. The new function returns the primary context, which numbers its launches.
-[[gnu::cold]] void* context_made_in(const void* stream) {
-    using Get = int (*)(const void* stream, void** context);
-    using GetEitherKind = int (*)(const void* stream, void** context, void** green);
-    static const auto get = reinterpret_cast<Get>(other_driver_function("cuStreamGetCtx"));
-    static const auto get_either_kind =
-        reinterpret_cast<GetEitherKind>(other_driver_function("cuStreamGetCtx_v2"));
-    void* context = nullptr;
-    void* green = nullptr;
-    if (get_either_kind != nullptr && get_either_kind(stream, &context, &green) == 0) return context;
-    return get != nullptr && get(stream, &context) == 0 ? context : nullptr;
+[[gnu::cold]] void* context_made_in(CUstream stream) {
+    const DriverApi* const api = driver_api();
+    if (api == nullptr) return nullptr;
+    CUcontext context = nullptr;
+    CUgreenCtx green = nullptr;
+    if (api->cuStreamGetCtx_v2 != nullptr && api->cuStreamGetCtx_v2(stream, &context, &green) == CUDA_SUCCESS)
+        return context;
+    const bool is_known =
+        api->cuStreamGetCtx != nullptr && api->cuStreamGetCtx(stream, &context) == CUDA_SUCCESS;
+    return is_known ? context : nullptr;
 }
 
 /// Returns the stream's context. It can differ from the thread's if there are several contexts.
 [[gnu::hot]] void* context_of(const void* stream) {
-    constexpr std::uintptr_t kLastOfAllContexts = 2;  // CU_STREAM_PER_THREAD
     const bool are_several = g_counted[1].context.load(std::memory_order_relaxed) != nullptr;
-    const bool was_made = reinterpret_cast<std::uintptr_t>(stream) > kLastOfAllContexts;
-    void* const context = are_several && was_made ? context_made_in(stream) : nullptr;
+    auto* const handle = static_cast<CUstream>(const_cast<void*>(stream));
+    const bool was_made = handle != nullptr && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD;
+    void* const context = are_several && was_made ? context_made_in(handle) : nullptr;
     return context != nullptr ? context : current_context();
 }
 
 /// Returns the device that owns the memory, or kNoDevice for host memory and unknown addresses.
 std::int32_t device_of_memory(std::uint64_t address) {
-    using Get = int (*)(void* value, int attribute, std::uint64_t address);
-    static const auto get = reinterpret_cast<Get>(other_driver_function("cuPointerGetAttribute"));
-    constexpr int kMemoryType = 2;
-    constexpr int kOrdinal = 9;
-    constexpr unsigned kOfDevice = 2;
-    unsigned type = 0;
-    if (get == nullptr || get(&type, kMemoryType, address) != 0 || type != kOfDevice) return kNoDevice;
+    const DriverApi* const api = driver_api();
+    const auto find = [&](void* value, CUpointer_attribute attribute) {
+        return api != nullptr && api->cuPointerGetAttribute(value, attribute, address) == CUDA_SUCCESS;
+    };
+    CUmemorytype type{};
     std::int32_t device = kNoDevice;
-    return get(&device, kOrdinal, address) == 0 ? device : kNoDevice;
+    if (!find(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE) || type != CU_MEMORYTYPE_DEVICE) return kNoDevice;
+    return find(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) ? device : kNoDevice;
 }
 
 void set_device(Counted& one, int device) {
@@ -80,10 +78,9 @@ void set_device(Counted& one, int device) {
 /// context.
 [[gnu::cold]] void find_device(Counted& one) {
     if (current_context() != one.context.load(std::memory_order_relaxed)) return;
-    using GetDevice = int (*)(int* device);
-    static const auto get_device = reinterpret_cast<GetDevice>(other_driver_function("cuCtxGetDevice"));
-    int device = kNoDevice;
-    if (get_device != nullptr && get_device(&device) == 0) set_device(one, device);
+    const DriverApi* const api = driver_api();
+    CUdevice device = kNoDevice;
+    if (api != nullptr && api->cuCtxGetDevice(&device) == CUDA_SUCCESS) set_device(one, device);
 }
 
 /// Returns the context's entry, or takes the next free one. Returns null if none is free.

@@ -11,17 +11,18 @@
 
 namespace aoti_dbg {
 
-std::string proc_text(const std::string& path) {
+std::string proc_text(const std::string& path, std::size_t most) {
     std::string text;
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.number() < 0) return text;
     char part[4096];
-    for (;;) {
+    while (text.size() < most) {
         const ssize_t got = read(file.number(), part, sizeof part);
         if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return text;
+        if (got <= 0) break;
         text.append(part, static_cast<std::size_t>(got));
     }
+    return text;
 }
 
 std::string_view taken(std::string_view& text, char end) {

@@ -1,14 +1,15 @@
 // Small readers for the text files of /proc.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace aoti_dbg {
 
-/// Returns the whole file, up to the first failed read.
-std::string proc_text(const std::string& path);
+/// Returns the whole file, up to the first failed read. Stops when it has `most` bytes or more.
+std::string proc_text(const std::string& path, std::size_t most = SIZE_MAX);
 
 /// Removes the text up to and including `end`, and returns it without `end`.
 std::string_view taken(std::string_view& text, char end);

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/descriptor.hpp"
+#include "shim/runtime/proc_text.hpp"
 #include "shim/runtime/tally.hpp"
 
 namespace aoti_dbg {
@@ -16,24 +18,6 @@ namespace {
 
 constexpr std::size_t kLongestCommandLine = std::size_t{64} * 1024;
 constexpr int kOldestAncestor = 64;  // generations; no process tree is this deep
-
-/// Reads up to `most` bytes of a file in /proc. Returns "" if the file is unreadable.
-std::string read_proc(const std::string& path, std::size_t most) {
-    std::string text;
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return text;
-    char piece[16 * 1024];
-    while (text.size() < most) {
-        const ssize_t got = read(descriptor, piece, sizeof piece);
-        if (got > 0) {
-            text.append(piece, static_cast<std::size_t>(got));
-        } else if (got == 0 || errno != EINTR) {
-            break;
-        }
-    }
-    close(descriptor);
-    return text;
-}
 
 std::string proc_path(int pid, const char* file) {
     return "/proc/" + std::to_string(pid) + "/" + file;
@@ -46,7 +30,7 @@ bool has_the_library(int pid) {
 /// Returns field `number` of /proc/<pid>/stat, counted from 1 as in proc(5). The field must come after the
 /// name, which can contain anything.
 std::int64_t stat_field(int pid, int number) {
-    const std::string stat = read_proc(proc_path(pid, "stat"), 4096);
+    const std::string stat = proc_text(proc_path(pid, "stat"), 4096);
     std::size_t place = stat.rfind(')');
     for (int field = 2; field < number && place != std::string::npos; ++field)
         place = stat.find(' ', place + 1);
@@ -55,7 +39,7 @@ std::int64_t stat_field(int pid, int number) {
 
 /// Returns the start time from /proc. Every process gets the same result, unlike from its own clock.
 std::int64_t start_time(int pid) {
-    const std::string stat = read_proc("/proc/stat", std::size_t{1024} * 1024);
+    const std::string stat = proc_text("/proc/stat", std::size_t{1024} * 1024);
     const std::size_t boot = stat.find("\nbtime ");
     const std::int64_t ticks = stat_field(pid, 22);
     const long ticks_a_second = sysconf(_SC_CLK_TCK);
@@ -85,7 +69,7 @@ bool is_launcher(std::string_view program) {
 
 /// Compares the name that the process was started by, as for busybox, and its executable, as for scripts.
 bool is_launcher(int pid) {
-    std::string name = read_proc(proc_path(pid, "comm"), 64);
+    std::string name = proc_text(proc_path(pid, "comm"), 64);
     if (!name.empty() && name.back() == '\n') name.pop_back();
     if (is_launcher(name)) return true;
     char program[4096];
@@ -98,7 +82,7 @@ bool has_new_rank(int start) {
     constexpr std::size_t kLargestEnvironment = std::size_t{1} << 20U;
     const char* const rank = rank_of(::getenv);
     if (rank == nullptr) return false;
-    const std::string variables = '\0' + read_proc(proc_path(start, "environ"), kLargestEnvironment);
+    const std::string variables = '\0' + proc_text(proc_path(start, "environ"), kLargestEnvironment);
     const char* const of_start = rank_of([&variables](const char* name) -> const char* {
         const std::string mark = '\0' + std::string(name) + '=';
         const std::size_t place = variables.find(mark);
@@ -138,7 +122,7 @@ std::string process_folder_name() {
 }  // namespace
 
 std::string command_line() {
-    std::string line = read_proc("/proc/self/cmdline", kLongestCommandLine);
+    std::string line = proc_text("/proc/self/cmdline", kLongestCommandLine);
     while (!line.empty() && line.back() == '\0')
         line.pop_back();
     for (char& letter : line) {
@@ -150,14 +134,14 @@ std::string command_line() {
 bool has_mapped(int pid, const char* file) {
     char path[32];
     snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return false;
+    const Descriptor maps(open(path, O_RDONLY | O_CLOEXEC));
+    if (maps.number() < 0) return false;
     const std::size_t length = strlen(file);
     char piece[4096];
     std::size_t kept = 0;  // bytes of the previous piece, because the name may cross the border
     bool found = false;
     while (!found) {
-        const ssize_t got = read(descriptor, piece + kept, sizeof piece - kept);
+        const ssize_t got = read(maps.number(), piece + kept, sizeof piece - kept);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) break;
         const std::size_t filled = kept + static_cast<std::size_t>(got);
@@ -165,7 +149,6 @@ bool has_mapped(int pid, const char* file) {
         kept = std::min(filled, length - 1);
         memmove(piece, piece + filled - kept, kept);
     }
-    close(descriptor);
     return found;
 }
 

@@ -25,7 +25,7 @@ bool is_known_here(const StreamKey& stream) {
     return stream.thread == 0 || stream.thread == this_thread();
 }
 
-Capture capture_of(const GpuApi& api, CUstream stream) {
+Capture capture_of(const DriverApi& api, CUstream stream) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult asked = api.cuStreamIsCapturing(stream, &status);
     if (status != CU_STREAM_CAPTURE_STATUS_NONE) return Capture::active;
@@ -34,7 +34,7 @@ Capture capture_of(const GpuApi& api, CUstream stream) {
 }
 
 bool is_capturing(const GpuContext& gpu, CUstream stream) {
-    const GpuApi& api = gpu.api();
+    const DriverApi& api = gpu.api();
     const ContextScope context(api, gpu.context());
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = api.cuStreamIsCapturing(stream, &status);

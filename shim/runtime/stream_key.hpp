@@ -22,7 +22,7 @@ bool is_known_here(const StreamKey& stream);
 /// Says if work on a stream goes to the device, into a graph, or is unknown. capture_of() needs the context
 /// to be current.
 enum class Capture { none, active, unknown };
-Capture capture_of(const GpuApi& api, CUstream stream);
+Capture capture_of(const DriverApi& api, CUstream stream);
 
 bool is_capturing(const GpuContext& gpu, CUstream stream);
 /// Prints once that captured calls are neither measured nor saved.

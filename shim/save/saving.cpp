@@ -49,7 +49,7 @@ Saving* Saving::start(const Options& options, const std::string& out, const std:
 }
 
 SavingGpu* Saving::gpu_of(CUcontext context) {
-    const GpuApi* api = gpu_api();
+    const DriverApi* api = driver_api();
     if (api == nullptr) return nullptr;
     if (context == nullptr && (api->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr))
         return nullptr;

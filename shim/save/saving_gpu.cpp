@@ -6,7 +6,7 @@
 
 namespace aoti_dbg {
 
-std::unique_ptr<SavingGpu> SavingGpu::set_up(const GpuApi& api, CUcontext context, std::uint64_t staging) {
+std::unique_ptr<SavingGpu> SavingGpu::set_up(const DriverApi& api, CUcontext context, std::uint64_t staging) {
     std::unique_ptr<SavingGpu> gpu(new (std::nothrow) SavingGpu(api, context));
     if (gpu == nullptr) return nullptr;
     const RelaxedCapture relaxed(api);

@@ -12,7 +12,7 @@ namespace aoti_dbg {
 class SavingGpu : public GpuContext {
   public:
     /// Prints a warning and returns null if setup fails. Call this with the context current.
-    static std::unique_ptr<SavingGpu> set_up(const GpuApi& api, CUcontext context, std::uint64_t staging);
+    static std::unique_ptr<SavingGpu> set_up(const DriverApi& api, CUcontext context, std::uint64_t staging);
     ~SavingGpu() = default;
 
     /// A piece has the result lines of its blocks, followed by its bytes.
@@ -25,7 +25,7 @@ class SavingGpu : public GpuContext {
     [[nodiscard]] std::uint64_t most_bytes() const { return most_bytes_; }
 
   private:
-    SavingGpu(const GpuApi& api, CUcontext context) : GpuContext(api, context, {"save", "saved"}) {}
+    SavingGpu(const DriverApi& api, CUcontext context) : GpuContext(api, context, {"save", "saved"}) {}
 
     std::unique_ptr<Staging> staging_;
     CUdeviceptr device_ = 0;

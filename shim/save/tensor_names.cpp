@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/clean_text.hpp"
 #include "base/fnv.hpp"
-#include "serializer/clean_text.hpp"
 #include "serializer/number_text.hpp"
 
 namespace aoti_dbg {

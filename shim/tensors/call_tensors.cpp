@@ -41,7 +41,7 @@ std::uint32_t id_of(CallTensors& own, const MeasuredModel& model, std::uint16_t 
 /// Returns the size in bytes of each parameter of a kernel, as far as the driver reports it.
 const std::vector<std::uint32_t>& parameter_sizes(CallTensors& own, const void* function) {
     const auto [known, is_new] = own.parameter_sizes.try_emplace(function);
-    const GpuApi* api = gpu_api();
+    const DriverApi* api = driver_api();
     if (!is_new || api == nullptr || api->cuFuncGetParamInfo == nullptr) return known->second;
     const auto kernel = static_cast<CUfunction>(const_cast<void*>(function));
     for (std::size_t i = 0;; ++i) {
@@ -54,7 +54,7 @@ const std::vector<std::uint32_t>& parameter_sizes(CallTensors& own, const void* 
 }
 
 bool is_device_memory(std::uint64_t address) {
-    const GpuApi* api = gpu_api();
+    const DriverApi* api = driver_api();
     unsigned type = 0;
     return api != nullptr &&
            api->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS &&
@@ -63,7 +63,7 @@ bool is_device_memory(std::uint64_t address) {
 
 /// Returns null if it is unknown.
 CUcontext context_of_memory(std::uint64_t address) {
-    const GpuApi* api = gpu_api();
+    const DriverApi* api = driver_api();
     CUcontext context = nullptr;
     if (api == nullptr || address == 0) return nullptr;
     const CUresult result = api->cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, address);

@@ -14,7 +14,7 @@
 #include "model/call_matcher.hpp"
 #include "serializer/measured_event.hpp"
 #include "shim/calls/thread_state.hpp"
-#include "shim/runtime/gpu_api.hpp"
+#include "shim/runtime/driver_api.hpp"
 #include "shim/tensors/arguments.hpp"
 #include "shim/tensors/fetched_pointers.hpp"
 #include "shim/tensors/tensor_lifetimes.hpp"

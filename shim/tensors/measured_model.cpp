@@ -38,10 +38,10 @@ MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cu
       sites_(make_site_plans(info_)) {
     for (const CallSite& site : info_.run.sites) {
         const std::uint32_t id = plan_.id_of(site.key);
-        if (site.kind == CallKind::op) {
+        if (site.kind == SiteKind::op) {
             ops_.emplace(name_of_shim_function(site.function), id);
-        } else if (site.kind != CallKind::proxy && site.kind != CallKind::dispatcher &&
-                   site.kind != CallKind::copy) {
+        } else if (site.kind != SiteKind::proxy && site.kind != SiteKind::dispatcher &&
+                   site.kind != SiteKind::copy) {
             kernels_.emplace(site.name, id);
         }
     }

@@ -15,21 +15,21 @@
 namespace aoti_dbg {
 namespace {
 
-const char* kind_text(CallKind kind) {
+const char* kind_text(SiteKind kind) {
     switch (kind) {
-        case CallKind::op:
+        case SiteKind::op:
             return "op";
-        case CallKind::triton:
-        case CallKind::user_triton:
-        case CallKind::device_kernel:
+        case SiteKind::triton:
+        case SiteKind::user_triton:
+        case SiteKind::device_kernel:
             return "triton";
-        case CallKind::cpp:
+        case SiteKind::cpp:
             return "cpp_kernel";
-        case CallKind::proxy:
+        case SiteKind::proxy:
             return "proxy_op";
-        case CallKind::dispatcher:
+        case SiteKind::dispatcher:
             return "dispatcher_op";
-        case CallKind::copy:
+        case SiteKind::copy:
             return "copy";
     }
     return "";
@@ -76,7 +76,7 @@ class Planner {
 
     void plan(const CallSite& site, std::uint32_t number, SitePlan& plan) {
         plan.site = &site;
-        const ShimSignature* shim = site.kind == CallKind::op ? find_shim(site.function) : nullptr;
+        const ShimSignature* shim = site.kind == SiteKind::op ? find_shim(site.function) : nullptr;
         plan.facts.kernel = shim != nullptr ? std::string(shim->printed) : site.name;
         if (site.function != plan.facts.kernel) plan.facts.symbol = site.function;
         plan.facts.kind = kind_text(site.kind);
@@ -95,14 +95,14 @@ class Planner {
             const std::string parameter(written.parameter.empty() ? header_name : written.parameter);
             if (written.tensors.empty()) {
                 // The label stays empty where the frame reader supplies a name.
-                const bool is_op = site.kind == CallKind::op || site.kind == CallKind::proxy;
-                const bool is_named = !is_op || (site.kind == CallKind::op && is_computed(written));
+                const bool is_op = site.kind == SiteKind::op || site.kind == SiteKind::proxy;
+                const bool is_named = !is_op || (site.kind == SiteKind::op && is_computed(written));
                 add(plan, i, is_named ? std::string(written.label()) : parameter, role, written, parameter);
             }
             for (const TensorName& tensor : written.tensors) {
                 // A name that was never allocated or passed before is created by a custom op.
                 const bool is_new = known_.insert(tensor.name).second;
-                const bool is_made = is_new && site.kind == CallKind::proxy;
+                const bool is_made = is_new && site.kind == SiteKind::proxy;
                 add(plan, i, tensor.name, is_made ? Role::makes : role, written, parameter);
             }
         }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/bytes_at.hpp"
 #include "base/words.hpp"
 #include "stats_kernels/device_job.hpp"
 #include "stats_kernels/math_bits.hpp"
@@ -127,8 +128,7 @@ const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
         const std::optional<std::uint64_t> elements = reach(facts->sizes, facts->strides);
         const std::uint64_t offset = static_cast<std::uint64_t>(raw.storage_offset);
         const std::uint64_t in_storage = static_cast<std::uint64_t>(raw.storage_bytes) / bytes;
-        const bool lies_inside =
-            elements && (*elements == 0 || (offset <= in_storage && *elements <= in_storage - offset));
+        const bool lies_inside = elements && (*elements == 0 || lies_within(offset, *elements, in_storage));
         if (!lies_inside) facts->unmeasured = "it reaches beyond its storage";
         if (lies_inside && !can_apply(raw.bits, *dtype))
             facts->unmeasured =

@@ -88,7 +88,7 @@ TEST_CASE("Where a call or a tensor may be skipped or repeated nothing is named,
     WrapperInfo info = three_calls();
     info.run.sites[2].region = 0;
     CHECK(name(AllocationNames(info), kNone, 0, {8, 16}) == "none");
-    info.run.sites[2].kind = CallKind::copy;
+    info.run.sites[2].kind = SiteKind::copy;
     CHECK(name(AllocationNames(info), kNone, 0, {8, 16}) == "buf0");
     CHECK(name(AllocationNames(info), 1, 0, {8}) == "buf3");  // the copy is invisible
     info.run.allocations[3].region = 0;
@@ -177,7 +177,7 @@ TEST_CASE("A run ends after the last call that is seen") {
     CHECK_FALSE(is_last(1));
     CHECK(is_last(2));
     CHECK_FALSE(is_last(3));
-    info.run.sites[2].kind = CallKind::copy;
+    info.run.sites[2].kind = SiteKind::copy;
     CHECK(is_last(1));
 }
 

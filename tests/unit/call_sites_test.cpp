@@ -44,12 +44,12 @@ std::string shim_of(const std::string& kernel) {
 Labels expected_of(const RunBody& body) {
     Labels labels;
     for (const CallSite& site : body.sites) {
-        if (site.kind == CallKind::proxy || site.function == "aoti_torch_cpu_scatter_reduce_two_out")
+        if (site.kind == SiteKind::proxy || site.function == "aoti_torch_cpu_scatter_reduce_two_out")
             continue;
         for (const Argument& argument : site.arguments) {
             if (argument.kind != ArgumentKind::tensor) continue;
             const std::string label(argument.label());
-            const std::string written = site.kind == CallKind::cpp ? label : argument.text;
+            const std::string written = site.kind == SiteKind::cpp ? label : argument.text;
             if (written.starts_with("buf") || written.starts_with("arg"))
                 labels.emplace_back(site.name, label);
         }
@@ -115,7 +115,7 @@ TEST_CASE("A linear model is read completely: inputs, weights, calls, memory, ou
 
     REQUIRE(info.run.sites.size() == 4);
     const CallSite& linear = info.run.sites[0];
-    CHECK(linear.kind == CallKind::op);
+    CHECK(linear.kind == SiteKind::op);
     CHECK(linear.function == "aoti_torch_cpu_addmm_out");
     CHECK(linear.source_nodes == std::vector<std::string>{"linear"});
     CHECK(linear.original_aten == std::vector<std::string>{"aten.t", "aten.addmm"});
@@ -129,7 +129,7 @@ TEST_CASE("A linear model is read completely: inputs, weights, calls, memory, ou
     CHECK(linear.arguments[4].value == "1L");
 
     const CallSite& relu = info.run.sites[1];
-    CHECK(relu.kind == CallKind::cpp);
+    CHECK(relu.kind == SiteKind::cpp);
     CHECK(relu.source_nodes.empty());  // the comment before belongs to the previous call
     CHECK(relu.arguments[0].parameter == "in_out_ptr0");
     CHECK(relu.arguments[0].access == Access::updates);
@@ -197,7 +197,7 @@ TEST_CASE("A custom op has its own name and arguments, if the JSON has them") {
     const std::string source = test_data("custom_op.released.cpp.txt");
     const WrapperInfo info = read_wrapper(source, test_data("custom_op.json"));
     const CallSite& second = site(info, "mylib::my_op", 1);
-    CHECK(second.kind == CallKind::proxy);
+    CHECK(second.kind == SiteKind::proxy);
     CHECK(second.proxy_node == 1);
     CHECK(second.key == proxy_key(1));
     REQUIRE(second.arguments.size() == 3);
@@ -297,7 +297,7 @@ TEST_CASE("A CUDA wrapper is read: kernels, views, pools, copies, returned const
     CHECK(info.constants[0].dtype == "float16");
 
     const CallSite& add = site(info, "triton_red_fused_add_0");
-    CHECK(add.kind == CallKind::triton);
+    CHECK(add.kind == SiteKind::triton);
     CHECK(add.function == "call_triton_red_fused_add_0");
     CHECK(add.kernel == 0);
     REQUIRE(add.arguments.size() == 5);
@@ -313,7 +313,7 @@ TEST_CASE("A CUDA wrapper is read: kernels, views, pools, copies, returned const
     CHECK(info.origins.at(add.provenance).stack_traces == std::vector<std::string>{"model.py:3"});
 
     const CallSite& user = site(info, "add_kernel_0");
-    CHECK(user.kind == CallKind::user_triton);
+    CHECK(user.kind == SiteKind::user_triton);
     CHECK(user.source_nodes.empty());
     CHECK(user.arguments[0].access == Access::unknown);
     CHECK(user.arguments[1].label() == "arg6_1");
@@ -329,10 +329,10 @@ TEST_CASE("A CUDA wrapper is read: kernels, views, pools, copies, returned const
     CHECK(site(info, "aoti_torch_cuda_bmm_out_v2").arguments[0].label() == "buf1_as_strided");
     CHECK(site(info, "aoti_torch_cuda_bmm_out_v2").arguments[0].access == Access::writes);
     const CallSite& library = site(info, "cuda_fused_0");
-    CHECK(library.kind == CallKind::device_kernel);
+    CHECK(library.kind == SiteKind::device_kernel);
     CHECK(library.arguments[1].label() == "buf1");
     CHECK(library.arguments[2].kind == ArgumentKind::absent);
-    CHECK(site(info, "aoti_torch_copy_").kind == CallKind::copy);
+    CHECK(site(info, "aoti_torch_copy_").kind == SiteKind::copy);
     CHECK(site(info, "aoti_torch_copy_").arguments[0].access == Access::writes);
 
     REQUIRE(info.run.allocations.size() == 2);
@@ -380,7 +380,7 @@ TEST_CASE("The dispatcher's op is the call's name") {
         "dispatch_vars.data())\n);\n"
         "buf3 = torch::stable::detail::to<AtenTensorHandle>(dispatch_vars[0]); }\n");
     REQUIRE(info.run.sites.size() == 1);
-    CHECK(info.run.sites[0].kind == CallKind::dispatcher);
+    CHECK(info.run.sites[0].kind == SiteKind::dispatcher);
     CHECK(info.run.sites[0].name == "my::op.out");
     CHECK(info.run.sites[0].key == dispatcher_key("my::op", "out"));
 }

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "serializer/clean_text.hpp"
+#include "base/clean_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/crash_report_fixture.hpp"
 #include "triage/render/report_page.hpp"

@@ -61,7 +61,7 @@ int get_device(int* device) {
 
 namespace aoti_dbg {
 
-// The driver's only functions that counting looks up.
+// The driver functions that counting calls.
 void* other_driver_function(const char* name) {
     const std::string_view asked = name;
     if (asked == "cuCtxGetDevice") return reinterpret_cast<void*>(&get_device);

@@ -226,7 +226,7 @@ TEST_CASE("An op's new tensors are found among all kinds of arguments, wherever 
         frame.pointer(&made[i]);
     frame.pointer(&length).pointer(&length).pointer(&made[4]).pointer(nullptr).pointer(&made[6]);
     CallSite site;
-    site.kind = CallKind::op;
+    site.kind = SiteKind::op;
     site.function = attention.name;
     site.arguments.assign(attention.args.size(), scalar("0"));
     for (const std::size_t at : {0, 1, 2, 7, 8, 9, 10, 13, 14, 15})
@@ -238,7 +238,7 @@ TEST_CASE("An op's new tensors are found among all kinds of arguments, wherever 
     Frame passed;
     passed.integer(1).integer(0).integer(0).integer(0).integer(2).pointer(operands);
     CallSite op;
-    op.kind = CallKind::proxy;
+    op.kind = SiteKind::proxy;
     op.arguments = {tensor("buf0"), tensor("buf1")};
     ShimSignature executor = shim("pzzazt");
     executor.kind = ShimKind::proxy;
@@ -259,7 +259,7 @@ TEST_CASE("An op behind the proxy executor has the passed integers, and the rest
     const std::int64_t integers[] = {20, 1, -2};
     const TensorHandle list[] = {handle(16)};
     CallSite site;
-    site.kind = CallKind::proxy;
+    site.kind = SiteKind::proxy;
     site.arguments = {tensor("buf0"),
                       of_node(ArgumentKind::scalar, "minlength", "", 1),  // a symbol: no value in the JSON
                       of_node(ArgumentKind::scalar, "scale", "2.5"),
@@ -314,7 +314,7 @@ TEST_CASE("Without a site a kernel's integer arguments are positional, and each 
 
 TEST_CASE("A launch passes its arguments in its own order; the result has the source's, numbers included") {
     CallSite site;
-    site.kind = CallKind::triton;
+    site.kind = SiteKind::triton;
     site.arguments = {tensor("buf0", Access::updates), scalar("s77", "i32"), tensor("arg0_1"),
                       scalar("8L", "i32")};
     const Planned planned(site);

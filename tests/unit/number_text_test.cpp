@@ -169,6 +169,16 @@ TEST_CASE("Integers are written exactly, of 128 bits too") {
           "-170141183460469231731687303715884105728 0123456789abcdef");
 }
 
+TEST_CASE("Addresses and bytes are written in lower-case hexadecimal digits") {
+    CHECK(hex_text(0) == "0x0");
+    CHECK(hex_text(0x7f00deadbeefU) == "0x7f00deadbeef");
+    CHECK(hex_text(~std::uint64_t{0}) == "0xffffffffffffffff");
+    const unsigned char bytes[] = {0x00, 0x0a, 0xff};
+    std::string text = "id ";
+    append_hex(bytes, text);
+    CHECK(text == "id 000aff");
+}
+
 TEST_CASE("Numbers are written alike in every locale") {
     const char* found = std::setlocale(LC_ALL, "de_DE.UTF-8");
     if (found == nullptr) found = std::setlocale(LC_ALL, "fr_FR.UTF-8");

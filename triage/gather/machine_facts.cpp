@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/control_group.hpp"
 #include "config/relevant_variables.hpp"
 #include "triage/gather/folder_entries.hpp"
 
@@ -75,16 +76,9 @@ NamedTexts relevant_variables() {
 }
 
 std::optional<std::uint64_t> count_of_oom_kills() {
-    std::ifstream groups("/proc/self/cgroup");
-    for (std::string line; std::getline(groups, line);) {
-        const bool is_second = line.rfind("0::/", 0) == 0;
-        const std::size_t memory = line.find(":memory:/");
-        if (!is_second && memory == std::string::npos) continue;
-        const std::string group = is_second ? line.substr(3) : line.substr(memory + 8);
-        // A container's own view of the file system has its group as the root.
-        const std::string root = is_second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-        const std::string file = is_second ? "/memory.events" : "/memory.oom_control";
-        for (const std::string& folder : {root + group, root}) {
+    for (const ControlGroup& group : memory_control_groups()) {
+        const char* const file = group.is_first_version ? "/memory.oom_control" : "/memory.events";
+        for (const std::string& folder : {group.root + group.path, group.root}) {
             const std::string count = value_in(folder + file, "oom_kill ");
             if (!count.empty()) return std::strtoull(count.c_str(), nullptr, 10);
         }

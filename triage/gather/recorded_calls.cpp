@@ -107,7 +107,7 @@ std::vector<CrashCall> RecordedCalls::before(const std::optional<ring::Call>& to
 std::vector<CrashCall> RecordedCalls::before_on_stream(const ring::Call& launch) const {
     return latest([&launch](const ring::Call& call) {
         return call.record->seq < launch.record->seq &&
-               may_be_one_stream(stream_key(call), stream_key(launch));
+               may_be_one_stream(recorded_stream(call), recorded_stream(launch));
     });
 }
 
@@ -115,7 +115,7 @@ std::vector<CrashCall> RecordedCalls::before_elsewhere(const ring::Call& launch)
     return latest([&launch](const ring::Call& call) {
         const bool has_stream = is_launch(call.record->kind) || call.record->stream != 0;
         return has_stream && call.record->seq < launch.record->seq &&
-               !may_be_one_stream(stream_key(call), stream_key(launch));
+               !may_be_one_stream(recorded_stream(call), recorded_stream(launch));
     });
 }
 

@@ -5,8 +5,8 @@
 #include <csignal>
 #include <utility>
 
+#include "base/clean_text.hpp"
 #include "base/words.hpp"
-#include "serializer/clean_text.hpp"
 #include "serializer/codes.hpp"
 #include "serializer/finding.hpp"
 #include "triage/judge/crash_advice.hpp"

@@ -6,8 +6,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "base/clean_text.hpp"
 #include "base/words.hpp"
-#include "serializer/clean_text.hpp"
 #include "triage/judge/crash_report.hpp"
 
 namespace aoti_dbg {

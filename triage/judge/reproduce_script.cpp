@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "serializer/clean_text.hpp"
+#include "base/clean_text.hpp"
 
 namespace aoti_dbg {
 namespace {

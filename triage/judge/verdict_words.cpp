@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/clean_text.hpp"
 #include "base/words.hpp"
-#include "serializer/clean_text.hpp"
 
 namespace aoti_dbg {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "serializer/clean_text.hpp"
+#include "base/clean_text.hpp"
 
 namespace aoti_dbg {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/clean_text.hpp"
 #include "base/words.hpp"
-#include "serializer/clean_text.hpp"
 #include "serializer/codes.hpp"
 #include "serializer/number_text.hpp"
 #include "triage/judge/crash_report.hpp"

@@ -1,6 +1,6 @@
 #include "triage/render/report_page.hpp"
 
-#include "serializer/clean_text.hpp"
+#include "base/clean_text.hpp"
 
 namespace aoti_dbg {
 

@@ -1,16 +1,9 @@
-#include "serializer/clean_text.hpp"
+#include "base/clean_text.hpp"
 
 #include <algorithm>
 
 namespace aoti_dbg {
 namespace {
-
-/// ASCII control characters and U+0080 to U+009F, which some terminals obey too.
-bool is_control(std::string_view character) {
-    const auto first = static_cast<unsigned char>(character.front());
-    if (character.size() == 1) return first < 0x20 || first == 0x7f;
-    return first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
-}
 
 bool goes_on(char byte) {
     return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
@@ -43,6 +36,12 @@ std::size_t character_length(std::string_view text) {
     return length;
 }
 
+bool is_control(std::string_view character) {
+    const auto first = static_cast<unsigned char>(character.front());
+    if (character.size() == 1) return first < 0x20 || first == 0x7f;
+    return first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+}
+
 std::size_t characters_in(std::string_view text) {
     return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), goes_on));
 }
@@ -66,9 +65,14 @@ void append_clean(std::string_view text, std::string& out) {
     }
 }
 
-std::size_t append_shortened(std::string_view text, std::size_t most, std::string& out) {
+std::string clean_text(std::string_view text) {
     std::string clean;
     append_clean(text, clean);
+    return clean;
+}
+
+std::size_t append_shortened(std::string_view text, std::size_t most, std::string& out) {
+    const std::string clean = clean_text(text);
     const std::size_t characters = characters_in(clean);
     if (characters <= most) {
         out += clean;

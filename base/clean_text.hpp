@@ -18,8 +18,13 @@ std::size_t character_length(std::string_view text);
 /// Returns the number of UTF-8 characters.
 std::size_t characters_in(std::string_view text);
 
+/// True for ASCII control characters and for U+0080 to U+009F, which some terminals obey too.
+bool is_control(std::string_view character);
+
 /// Appends `text` with `?` for each control character and kReplacement for each byte that is not UTF-8.
 void append_clean(std::string_view text, std::string& out);
+
+std::string clean_text(std::string_view text);
 
 /// Appends at most `most` characters of clean text, and replaces the middle of a longer one with `..`.
 /// Returns the number of characters appended.

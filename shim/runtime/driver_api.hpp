@@ -1,47 +1,74 @@
-// The CUDA driver functions that the library itself calls, past all hooks. It looks them up once, with the
-// types of cuda.h.
+// The CUDA driver functions that the library itself calls, past all hooks. Their types and constants come
+// from cuda.h. Do not declare one anywhere else.
 #pragma once
 
+#ifndef __CUDA_API_VERSION_INTERNAL
 #define __CUDA_API_VERSION_INTERNAL
+#endif
 #include <cuda.h>
 
-#include <cstddef>
 #include <cstdint>
 
-namespace aoti_dbg {
+// The oldest supported toolkit is 12.4, whose header lacks these.
+#if CUDA_VERSION < 12050
+inline constexpr auto CU_COREDUMP_GENERATION_FLAGS = static_cast<CUcoredumpSettings>(CU_COREDUMP_PIPE + 1);
+inline constexpr unsigned CU_COREDUMP_SKIP_ABORT = 1U << 4U;
+inline constexpr unsigned CU_COREDUMP_LIGHTWEIGHT_FLAGS = 0x2fU;
+extern "C" CUresult CUDAAPI cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green);
+#endif
 
-struct GpuApi {
-#define AOTI_DBG_DRIVER_FUNCTIONS(X)               \
+// Every supported driver has these.
+#define AOTI_DBG_REQUIRED_DRIVER_FUNCTIONS(X)      \
+    X(cuDriverGetVersion)                          \
+    X(cuDeviceGet)                                 \
+    X(cuDeviceGetAttribute)                        \
+    X(cuDeviceGetName)                             \
     X(cuCtxGetCurrent)                             \
     X(cuCtxPushCurrent_v2)                         \
     X(cuCtxPopCurrent_v2)                          \
     X(cuCtxGetDevice)                              \
-    X(cuDeviceGetAttribute)                        \
+    X(cuCtxSynchronize)                            \
     X(cuThreadExchangeStreamCaptureMode)           \
     X(cuStreamIsCapturing)                         \
     X(cuStreamQuery)                               \
     X(cuModuleLoadData)                            \
     X(cuModuleGetFunction)                         \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
+    X(cuMemGetAddressRange_v2)                     \
+    X(cuMemGetInfo_v2)                             \
     X(cuMemHostRegister_v2)                        \
     X(cuMemHostGetDevicePointer_v2)                \
     X(cuMemHostUnregister)                         \
     X(cuPointerGetAttribute)                       \
     X(cuLaunchKernel)
+
+// Some supported drivers lack these, so each may be null.
+#define AOTI_DBG_OPTIONAL_DRIVER_FUNCTIONS(X) \
+    X(cuCoredumpGetAttributeGlobal)           \
+    X(cuCoredumpSetAttributeGlobal)           \
+    X(cuDeviceGetUuid)                        \
+    X(cuDeviceGetUuid_v2)                     \
+    X(cuFuncGetName)                          \
+    X(cuFuncGetParamInfo)                     \
+    X(cuFuncLoad)                             \
+    X(cuKernelGetName)                        \
+    X(cuStreamGetCtx)                         \
+    X(cuStreamGetCtx_v2)                      \
+    X(cuStreamGetFlags)                       \
+    X(cuStreamWriteValue32_v2)
+
+namespace aoti_dbg {
+
+struct DriverApi {
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared
 #define AOTI_DBG_DECLARE(name) decltype(&::name) name = nullptr;
-    AOTI_DBG_DRIVER_FUNCTIONS(AOTI_DBG_DECLARE)
+    AOTI_DBG_REQUIRED_DRIVER_FUNCTIONS(AOTI_DBG_DECLARE)
+    AOTI_DBG_OPTIONAL_DRIVER_FUNCTIONS(AOTI_DBG_DECLARE)
 #undef AOTI_DBG_DECLARE
-    // Some supported drivers lack these, so each may be null.
-    CUresult (*cuFuncGetParamInfo)(CUfunction, std::size_t, std::size_t*, std::size_t*) = nullptr;
-    CUresult (*cuFuncLoad)(CUfunction) = nullptr;
-    CUresult (*cuStreamGetFlags)(CUstream, unsigned int*) = nullptr;
-    CUresult (*cuStreamGetCtx)(CUstream, CUcontext*) = nullptr;
-    CUresult (*cuStreamWriteValue32_v2)(CUstream, CUdeviceptr, cuuint32_t, unsigned int) = nullptr;
 };
 
 /// Returns null until a driver is loaded, and always for a driver that lacks a required function.
-const GpuApi* gpu_api();
+const DriverApi* driver_api();
 
 /// Returns the size of the allocation at `address`, or 0 if it is unknown.
 std::uint64_t allocation_bytes(std::uint64_t address);
@@ -50,7 +77,7 @@ std::uint64_t allocation_bytes(std::uint64_t address);
 /// not include them.
 class RelaxedCapture {
   public:
-    explicit RelaxedCapture(const GpuApi& api)
+    explicit RelaxedCapture(const DriverApi& api)
         : api_(api), is_relaxed_(api_.cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS) {}
     ~RelaxedCapture() {
         if (is_relaxed_) api_.cuThreadExchangeStreamCaptureMode(&mode_);
@@ -59,7 +86,7 @@ class RelaxedCapture {
     RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
   private:
-    const GpuApi& api_;
+    const DriverApi& api_;
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
     bool is_relaxed_;
 };
@@ -67,7 +94,7 @@ class RelaxedCapture {
 /// Makes `context` current in the calling thread for the lifetime of this object.
 class ContextScope {
   public:
-    ContextScope(const GpuApi& api, CUcontext context) : api_(api) {
+    ContextScope(const DriverApi& api, CUcontext context) : api_(api) {
         CUcontext current = nullptr;
         api_.cuCtxGetCurrent(&current);
         pushed_ = current != context && api_.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
@@ -80,7 +107,7 @@ class ContextScope {
     ContextScope& operator=(const ContextScope&) = delete;
 
   private:
-    const GpuApi& api_;
+    const DriverApi& api_;
     bool pushed_ = false;
 };
 
