@@ -1,17 +1,14 @@
-// Maintains the allocation map from the driver hooks: memory that is allocated, freed and refused. It is
-// active with AOTI_DBG_TRIAGE and otherwise costs one load. It must not throw or change errno. It queries the
-// driver only for the current context, and right after a refusal for the amount of memory.
+// Maintains the allocation map from driver calls: memory that is allocated, freed and refused. Call it only
+// with AOTI_DBG_TRIAGE. It must not throw or change errno. It queries the driver only for the current
+// context, and right after a refusal for the amount of memory.
 #pragma once
 
 #include <cstdint>
 
 #include "serializer/allocation_format.hpp"
-#include "shim/runtime/process.hpp"
+#include "shim/calls/driver_event.hpp"
 
 namespace aoti_dbg {
-
-/// The device of the thread's context.
-inline constexpr std::int32_t kCurrentDevice = -2;
 
 struct AskedMemory {
     allocations::Way way;
@@ -24,44 +21,14 @@ struct AskedMemory {
 void note_made(const AskedMemory& asked, std::uint64_t address);
 void note_refused(const AskedMemory& asked);
 
-/// Records the result of a call that allocates memory. `address` points to the new address and may be null.
-template <typename Address>
-int made_memory(int result, const AskedMemory& asked, const Address* address) {
-    constexpr int kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
-    if (!g_recording_memory) [[likely]]
-        return result;
-    if (result == 0 && address != nullptr) note_made(asked, std::uint64_t{*address});
-    if (result == kOutOfMemory) note_refused(asked);
-    return result;
-}
-
-/// Memory that is being freed, from the constructor to end(). It must not be copied.
-class LeavingMemory {
-  public:
-    /// `bytes` is the size of mapped memory, whose pieces are freed together.
-    LeavingMemory(allocations::Way way, std::uint64_t address, std::uint64_t bytes = 0,
-                  const void* stream = nullptr) {
-        if (g_recording_memory) [[unlikely]]
-            begin(way, address, bytes, stream);
-    }
-    ~LeavingMemory() = default;
-    LeavingMemory(const LeavingMemory&) = delete;
-    LeavingMemory& operator=(const LeavingMemory&) = delete;
-
-    template <typename Result>
-    Result end(Result result) {
-        if (taken_ != nullptr) [[unlikely]]
-            finish(result == Result{});
-        return result;
-    }
-
-  private:
-    struct Taken;
-    void begin(allocations::Way way, std::uint64_t address, std::uint64_t bytes, const void* stream);
-    void finish(bool is_freed);
-
-    Taken* taken_ = nullptr;
-};
+/// Memory that is being freed.
+struct LeavingMemory;
+/// Call this before memory is freed. `bytes` is the size of mapped memory, whose pieces are freed together.
+/// Returns null if the map has no such memory, else what end_leaving() needs.
+LeavingMemory* take_leaving(allocations::Way way, std::uint64_t address, std::uint64_t bytes,
+                            const void* stream);
+/// Call this after the driver has freed the memory, or refused to.
+void end_leaving(LeavingMemory* leaving, bool is_freed);
 
 /// Call these before a context, or everything on a device, is destroyed.
 void note_context_gone(const void* context);

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
+struct CUctx_st;
+
 namespace aoti_dbg {
 
 /// Number of streams with a measurement that waits, or that was launched and the stream has not advanced
@@ -26,7 +28,7 @@ void send_pending_of(void* stream);
 
 /// Call this before a context, or all contexts of a device, are destroyed. It writes the results and ends
 /// measuring in the context and saving from it. The arguments are driver handles.
-void end_measured_context(struct CUctx_st* context);
+void end_measured_context(CUctx_st* context);
 void end_measured_contexts_of(int device);
 
 /// The calling thread starts work on memory that is not a call of a model. The measurements of its run may no

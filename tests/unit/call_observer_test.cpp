@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "shim/calls/driver_observer.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/shim_fixture.hpp"
@@ -48,10 +49,13 @@ std::int32_t fail() {
 
 }  // namespace
 
-// Replaces library/features.cpp.
+// These replace library/features.cpp.
 std::span<const CallObserver* const> all_call_observers() {
     static constexpr const CallObserver* kObservers[] = {&kOff, &kCounter};
     return kObservers;
+}
+std::span<const DriverObserver* const> all_driver_observers() {
+    return {};
 }
 
 TEST_CASE("An observer sees each call before it happens and after it returns") {
