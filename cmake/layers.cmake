@@ -1,7 +1,5 @@
 # Checks the allowed includes between folders: cmake -DROOT=<source tree> -P layers.cmake. It reads only
 # #include lines. Add a line here for a new folder. It lists every violation, then fails.
-# layers_exceptions.cmake lists the includes that still break a rule. An unneeded exception is also a
-# violation, so that list only shrinks.
 cmake_minimum_required(VERSION 3.22)
 
 set(may_base "")
@@ -33,11 +31,6 @@ endforeach()
 set(may_shim_hooks runtime record calls tensors findings measure save check faults)
 set(may_shim_library runtime record calls tensors findings measure save check faults hooks)
 
-set(exceptions "")
-if(EXISTS ${ROOT}/cmake/layers_exceptions.cmake)
-  include(${ROOT}/cmake/layers_exceptions.cmake)
-endif()
-
 # Headers of vendors, by the start of their names, and the only folder that may include them.
 set(vendor_shim "^(cuda\\.h|cudaTypedefs\\.h|cupti|torch/|ATen/|c10/)")
 set(vendor_stats_kernels "^(cuda_runtime|cub/|thrust/|cuda/)")
@@ -56,12 +49,6 @@ function(check_inside)
   string(REGEX REPLACE "^[^/]+/([^/]+)/.*$" "\\1" from "${file}")
   string(REGEX REPLACE "^[^/]+/([^/]+)/.*$" "\\1" to "${header}")
   if(from STREQUAL to OR to IN_LIST may_${folder}_${from})
-    return()
-  endif()
-  set(entry "${file} ${header}")
-  if(entry IN_LIST exceptions)
-    list(REMOVE_ITEM exceptions "${entry}")
-    set(exceptions "${exceptions}" PARENT_SCOPE)
     return()
   endif()
   breach("\"${header}\" is out of reach for ${folder}/${from}/")
@@ -92,11 +79,6 @@ foreach(folder ${folders})
       check_inside()
     endforeach()
   endforeach()
-endforeach()
-
-set(file cmake/layers_exceptions.cmake)
-foreach(entry IN LISTS exceptions)
-  breach("no file needs the exception \"${entry}\". Remove it.")
 endforeach()
 
 if(breaches GREATER 0)

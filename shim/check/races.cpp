@@ -13,6 +13,7 @@
 #include "serializer/number_text.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/check/call_finding.hpp"
+#include "shim/check/stream_order.hpp"
 #include "shim/runtime/clock.hpp"
 #include "shim/runtime/driver_api.hpp"
 #include "shim/runtime/process.hpp"
@@ -217,25 +218,25 @@ void report_race(const Toucher& later, Use later_use, const Conflict& conflict) 
           "torch.cuda.Stream.wait_stream), or run both on one stream"});
 }
 
-struct Touched {
+struct KnownTouch {
     Touch touch;
     Toucher who;
 };
 
-void note_all(CUstream stream, const std::vector<Touched>& all) {
+void note_all(CUstream stream, const std::vector<KnownTouch>& all) {
     const DriverApi* const api = driver_api();
     const bool is_captured = api == nullptr || capture_of(*api, stream) != Capture::none;
-    std::vector<std::pair<const Touched*, Conflict>> found;
+    std::vector<std::pair<const KnownTouch*, Conflict>> found;
     with_stream(stream, [&](StreamOrder& order, StreamOrder::Stream number) {
         order.begin(number);
-        for (const Touched& each : all) {
+        for (const KnownTouch& each : all) {
             if (is_captured) break;
             if (const auto conflict = order.touch(number, each.touch, each.who))
                 found.emplace_back(&each, *conflict);
         }
     });
-    for (const auto& [touched, conflict] : found)
-        report_race(touched->who, touched->touch.use, conflict);
+    for (const auto& [later, conflict] : found)
+        report_race(later->who, later->touch.use, conflict);
 }
 
 // The functions below record the calls of models.
@@ -286,7 +287,7 @@ void note_call(ThreadState& state, const MeasuredModel& model, const OpenCall& c
         return;
     CallTensors& own = tensors_of(state);
     find_arguments(own, model, call, when);
-    std::vector<Touched> all;
+    std::vector<KnownTouch> all;
     for (std::size_t i = 0; i < own.found.size(); ++i) {
         const CallArgument& argument = own.found[i];
         const SeenTensor& tensor = own.tensors[i];
@@ -313,13 +314,15 @@ void note_graph(void* stream) {
     with_order([](StreamOrder& order) { order.forget_events(); });
 }
 
-void note_touches(const char* function, void* stream, Touch touch, Touch other) {
+void note_copied(const char* function, void* stream, const CopyRanges& ranges) {
     if (is_of_call()) return note_work(stream);
     guarded([&] {
         Toucher program;
         program.function = function;
         program.stream = reinterpret_cast<std::uintptr_t>(stream);
-        note_all(static_cast<CUstream>(stream), {{touch, program}, {other, program}});
+        const auto& [read, written, is_between_peers] = ranges;
+        note_all(static_cast<CUstream>(stream), {{{read.address, read.bytes, Use::reads}, program},
+                                                 {{written.address, written.bytes, Use::writes}, program}});
     });
 }
 
@@ -349,7 +352,7 @@ void note_unseen_wait(void* stream) {
                    [](StreamOrder& order, StreamOrder::Stream number) { order.wait_for_all(number); });
 }
 
-void note_waited(Awaited awaited) {
+void note_waited(const Awaited& awaited) {
     if (awaited.event == 0 && !awaited.is_all) return note_callback(reinterpret_cast<void*>(awaited.stream));
     with_order([awaited](StreamOrder& order) {
         if (awaited.is_all) {
@@ -388,7 +391,7 @@ void note_context_ends() {
 }
 
 void note_freed(const char* function, std::uint64_t address, void* stream) {
-    note_touches(function, stream, {address, allocation_bytes(address), Use::writes});
+    note_copied(function, stream, {{}, {address, allocation_bytes(address)}});
     note_gone(address);
 }
 

@@ -6,9 +6,8 @@
 
 #include <cstdint>
 
-#include "shim/calls/driver_waits.hpp"
+#include "shim/calls/driver_event.hpp"
 #include "shim/calls/passage.hpp"
-#include "shim/check/stream_order.hpp"
 
 namespace aoti_dbg {
 class MeasuredModel;
@@ -20,10 +19,9 @@ namespace aoti_dbg::races {
 
 /// Records work of which nothing else is known.
 void note_work(void* stream);
-/// Records work of the program that accesses this memory. `function` is an exported name of the driver and
-/// must live forever.
-void note_touches(const char* function, void* stream, StreamOrder::Touch touch,
-                  StreamOrder::Touch other = {});
+/// Records a copy or a fill of the program. `function` is an exported name of the driver and must live
+/// forever.
+void note_copied(const char* function, void* stream, const CopyRanges& ranges);
 /// Records a graph launch. The library does not see what a graph waits for, which events it records or what
 /// it signals to the host.
 void note_graph(void* stream);
@@ -37,7 +35,7 @@ void note_waits(void* stream, void* event);
 /// Records that the stream waits for something unknown.
 void note_unseen_wait(void* stream);
 /// Records that the host has waited. Call this after the real function.
-void note_waited(Awaited awaited);
+void note_waited(const Awaited& awaited);
 /// True if a copy to this address is complete when the driver's function returns, even if its name says
 /// otherwise. That holds for host memory that the driver does not know.
 bool is_waited_for(std::uint64_t to);

@@ -114,8 +114,7 @@ void note_made(const AskedMemory& asked, std::uint64_t address) {
     });
 }
 
-void note_refused(int result, const AskedMemory& asked) {
-    if (result != CUDA_ERROR_OUT_OF_MEMORY) return;
+void note_refused(const AskedMemory& asked) {
     guarded([&] {
         AllocationFile* const to = file();
         if (to == nullptr) return;
@@ -131,40 +130,40 @@ void note_refused(int result, const AskedMemory& asked) {
     });
 }
 
-struct LeavingMemory::Taken {
+struct LeavingMemory {
     AllocationFile* from;
-    std::vector<AllocationFile::Leaving> leaving;
+    std::vector<AllocationFile::Leaving> pieces;
     allocations::Way way;
     const void* stream;
     AllocationMoment when;  // of the call, because other calls may begin meanwhile
 };
 
-void LeavingMemory::begin(allocations::Way way, std::uint64_t address, std::uint64_t bytes,
-                          const void* stream) {
+LeavingMemory* take_leaving(allocations::Way way, std::uint64_t address, std::uint64_t bytes,
+                            const void* stream) {
+    std::unique_ptr<LeavingMemory> leaving;
     guarded([&] {
         AllocationFile* const from = address == 0 ? nullptr : present_file();
         if (from == nullptr) return;
-        auto taken = std::make_unique<Taken>(Taken{from, {}, way, stream, now()});
-        taken->leaving = from->take(address, bytes);
-        if (!taken->leaving.empty()) taken_ = taken.release();
+        leaving = std::make_unique<LeavingMemory>(LeavingMemory{from, {}, way, stream, now()});
+        leaving->pieces = from->take(address, bytes);
+        if (leaving->pieces.empty()) leaving.reset();
     });
+    return leaving.release();
 }
 
-void LeavingMemory::finish(bool is_freed) {
-    const std::unique_ptr<Taken> taken(taken_);
-    taken_ = nullptr;
+void end_leaving(LeavingMemory* leaving, bool is_freed) {
+    const std::unique_ptr<LeavingMemory> owned(leaving);
     guarded([&] {
         if (is_freed) {
-            taken->from->end(taken->leaving, taken->way, reinterpret_cast<std::uintptr_t>(taken->stream),
-                             taken->when);
+            leaving->from->end(leaving->pieces, leaving->way,
+                               reinterpret_cast<std::uintptr_t>(leaving->stream), leaving->when);
         } else {
-            taken->from->put_back(taken->leaving);
+            leaving->from->put_back(leaving->pieces);
         }
     });
 }
 
 void note_context_gone(const void* context) {
-    if (!g_recording_memory) return;
     guarded([&] {
         if (AllocationFile* const known = present_file(); known != nullptr)
             known->end_context(context, now());
@@ -172,7 +171,6 @@ void note_context_gone(const void* context) {
 }
 
 void note_device_gone(int device) {
-    if (!g_recording_memory) return;
     guarded([&] {
         if (AllocationFile* const known = present_file(); known != nullptr) known->end_device(device, now());
     });

@@ -1,60 +1,62 @@
-// The memory that a copy or a set accesses, derived from the arguments of the driver's functions.
+// The events of copies and fills, and the memory that they access, derived from the arguments of the driver's
+// functions. Arrays and host memory have no range.
 #pragma once
 
 #include <cuda.h>
 
 #include <cstddef>
 
-#include "shim/check/stream_order.hpp"
+#include "shim/calls/driver_event.hpp"
 
-namespace aoti_dbg::touched {
+namespace aoti_dbg {
 
-using Touch = StreamOrder::Touch;
-using Use = StreamOrder::Use;
-
-struct Touched {
-    Touch first;
-    Touch second;
-    bool is_of_peers = false;  // ordered with the streams of both devices
-};
-
-inline Touched copied(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
-    return {{from, bytes, Use::reads}, {to, bytes, Use::writes}};
+inline DriverEvent accesses(const CopyRanges& memory) {
+    return {.kind = DriverKind::access, .memory = memory};
 }
-inline Touched written(CUdeviceptr to, std::size_t bytes) {
-    return {{to, bytes, Use::writes}, {}};
+inline DriverEvent copies(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+    return accesses({{from, bytes}, {to, bytes}});
 }
-inline Touched fetched(CUdeviceptr from, std::size_t bytes) {
-    return {{from, bytes, Use::reads}, {}};
+inline DriverEvent writes(CUdeviceptr to, std::size_t bytes) {
+    return accesses({{}, {to, bytes}});
+}
+inline DriverEvent reads(CUdeviceptr from, std::size_t bytes) {
+    return accesses({{from, bytes}, {}});
+}
+inline DriverEvent fills(CUdeviceptr to, std::size_t row, std::size_t rows = 1, std::size_t pitch = 0) {
+    DriverEvent event = writes(to, row);
+    event.fill = {rows, pitch};
+    return event;
 }
 
 /// Returns the first row of the source and of the target, because the gaps between rows are not accessed.
-/// Arrays and host memory have no range.
 template <typename Copy>
-Touched first_rows(const Copy& copy, std::size_t from_row, std::size_t to_row, std::size_t rows) {
+CopyRanges first_rows(const Copy& copy, std::size_t from_row, std::size_t to_row, std::size_t rows) {
     const std::size_t bytes = rows == 0 ? 0 : copy.WidthInBytes;
     const auto bytes_in = [bytes](CUmemorytype type) {
         return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED ? bytes : 0;
     };
     const CUdeviceptr from = copy.srcDevice + from_row * copy.srcPitch + copy.srcXInBytes;
     const CUdeviceptr to = copy.dstDevice + to_row * copy.dstPitch + copy.dstXInBytes;
-    return {{from, bytes_in(copy.srcMemoryType), Use::reads},
-            {to, bytes_in(copy.dstMemoryType), Use::writes}};
+    return {{from, bytes_in(copy.srcMemoryType)}, {to, bytes_in(copy.dstMemoryType)}};
 }
-inline Touched copied(const CUDA_MEMCPY2D* copy) {
-    return copy == nullptr ? Touched{} : first_rows(*copy, copy->srcY, copy->dstY, copy->Height);
+inline CopyRanges ranges_of(const CUDA_MEMCPY2D* copy) {
+    return copy == nullptr ? CopyRanges{} : first_rows(*copy, copy->srcY, copy->dstY, copy->Height);
 }
 /// Handles CUDA_MEMCPY3D and its variant for peers.
 template <typename Copy>
-Touched copied(const Copy* copy) {
+CopyRanges ranges_of(const Copy* copy) {
     if (copy == nullptr) return {};
     return first_rows(*copy, copy->srcZ * copy->srcHeight + copy->srcY,
                       copy->dstZ * copy->dstHeight + copy->dstY, copy->Height * copy->Depth);
 }
+template <typename Copy>
+DriverEvent copies(const Copy* copy) {
+    return accesses(ranges_of(copy));
+}
 
-inline Touched between_peers(Touched touched) {
-    touched.is_of_peers = true;
-    return touched;
+inline DriverEvent between_peers(DriverEvent event) {
+    event.memory.is_between_peers = true;
+    return event;
 }
 
 /// Returns the target of a copy of rows. The target must not be an array.
@@ -65,4 +67,4 @@ CUdeviceptr target_of(const Copy* copy) {
                                                      : copy->dstDevice;
 }
 
-}  // namespace aoti_dbg::touched
+}  // namespace aoti_dbg

@@ -1,114 +1,162 @@
-// The hooks of calls that allocate device-accessible memory, and of calls that free such host memory. Each
-// calls the real function with the same arguments. The result goes into the map of allocations if that is
-// enabled (AOTI_DBG_TRIAGE). Calls that free device memory are in flush_hooks.cpp.
-#include "shim/hooks/hook_support.hpp"  // first, because it configures cuda.h
+// The hooks of calls that allocate or free memory which the device can access.
+#include "shim/hooks/forward.hpp"  // first, because it configures cuda.h
 
-#include "shim/faults/allocations.hpp"
-#include "shim/faults/completion_markers.hpp"
-#include "shim/runtime/driver_api.hpp"
-
-using aoti_dbg::AskedMemory;
-using aoti_dbg::kNoDriver;
-using aoti_dbg::LeavingMemory;
-using aoti_dbg::legacy_default;
-using aoti_dbg::made_memory;
-using aoti_dbg::note_unrecorded_result;
-using aoti_dbg::per_thread_default;
-using aoti_dbg::allocations::Way;
+using namespace aoti_dbg;
 
 namespace {
 
-CUresult made(CUresult result, const AskedMemory& asked, const CUdeviceptr* address) {
-    note_unrecorded_result(result);
-    made_memory(result, asked, address);
-    return result;
+using allocations::Way;
+
+DriverEvent allocates(Way way, size_t bytes, const void* address, CUstream stream = nullptr) {
+    return {.kind = DriverKind::allocate,
+            .stream = stream,
+            .way = way,
+            .allocated = {.address = address, .bytes = bytes}};
 }
 
-CUresult made(CUresult result, const AskedMemory& asked, void* const* memory) {
-    const auto address = memory == nullptr || result != CUDA_SUCCESS
-                             ? std::uintptr_t{0}
-                             : reinterpret_cast<std::uintptr_t>(*memory);
-    note_unrecorded_result(result);
-    made_memory(result, asked, memory == nullptr ? nullptr : &address);
-    return result;
+DriverEvent allocates_rows(size_t width, size_t height, const size_t* pitch, const CUdeviceptr* address) {
+    DriverEvent event = allocates(Way::alloc_pitch, width * height, address);
+    event.allocated.pitch = pitch;
+    event.allocated.rows = height;
+    return event;
+}
+
+/// The memory has no address until it is mapped.
+DriverEvent creates(size_t bytes, const CUmemAllocationProp* wanted, const void* handle) {
+    const bool names_device = wanted != nullptr && wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+    DriverEvent event = allocates(Way::create, bytes, handle);
+    event.allocated.device = names_device ? wanted->location.id : allocations::kNoDevice;
+    return event;
+}
+
+DriverEvent frees(Way way, CUdeviceptr address, size_t bytes = 0) {
+    return {.kind = DriverKind::free, .concerns_all = true, .way = way, .freed = {address, bytes}};
+}
+
+DriverEvent frees_in_order(CUdeviceptr address, CUstream stream) {
+    return {.kind = DriverKind::free, .stream = stream, .way = Way::free_async, .freed = {address}};
+}
+
+DriverEvent frees_host(Way way, const void* memory) {
+    return {.kind = DriverKind::free_host, .way = way, .freed = {reinterpret_cast<std::uintptr_t>(memory)}};
+}
+
+DriverEvent trims_pool() {
+    return {.kind = DriverKind::trim_pool, .concerns_all = true};
 }
 
 }  // namespace
 
-#define AOTI_DBG_MAKES_MEMORY(name, way, bytes, stream, address, parameters, arguments) \
-    AOTI_DBG_EXPORT CUresult name parameters {                                          \
-        auto* real = AOTI_DBG_REAL(name);                                               \
-        if (real == nullptr) return kNoDriver;                                          \
-        return made(real arguments, AskedMemory{Way::way, bytes, stream}, address);     \
-    }
+// ---- allocated memory ----
 
-#define AOTI_DBG_TAKES_MEMORY(name, way)                                           \
-    AOTI_DBG_EXPORT CUresult name(void* memory) {                                  \
-        auto* real = AOTI_DBG_REAL(name);                                          \
-        if (real == nullptr) return kNoDriver;                                     \
-        LeavingMemory leaving(Way::way, reinterpret_cast<std::uintptr_t>(memory)); \
-        return leaving.end(real(memory));                                          \
-    }
-
-// ---- device memory ----
-
-AOTI_DBG_MAKES_MEMORY(cuMemAlloc_v2, alloc, bytes, nullptr, address, (CUdeviceptr * address, size_t bytes),
-                      (address, bytes))
-AOTI_DBG_MAKES_MEMORY(cuMemAllocManaged, alloc_managed, bytes, nullptr, address,
-                      (CUdeviceptr * address, size_t bytes, unsigned int flags), (address, bytes, flags))
+AOTI_DBG_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
+    return forward<cuMemAlloc_v2>([=] { return allocates(Way::alloc, bytes, address); }, address, bytes);
+}
 
 AOTI_DBG_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height,
                                             unsigned int element) {
-    auto* real = AOTI_DBG_REAL(cuMemAllocPitch_v2);
-    if (real == nullptr) return kNoDriver;
-    const CUresult result = real(address, pitch, width, height, element);
-    const size_t row = result == CUDA_SUCCESS && pitch != nullptr ? *pitch : width;
-    return made(result, AskedMemory{Way::alloc_pitch, row * height}, address);
+    return forward<cuMemAllocPitch_v2>([=] { return allocates_rows(width, height, pitch, address); }, address,
+                                       pitch, width, height, element);
 }
 
-#define AOTI_DBG_MAKES_IN_ORDER(suffix, flavour)                                                             \
-    AOTI_DBG_MAKES_MEMORY(cuMemAllocAsync##suffix, alloc_async, bytes, flavour(stream), address,             \
-                          (CUdeviceptr * address, size_t bytes, CUstream stream), (address, bytes, stream))  \
-    AOTI_DBG_MAKES_MEMORY(cuMemAllocFromPoolAsync##suffix, alloc_from_pool, bytes, flavour(stream), address, \
-                          (CUdeviceptr * address, size_t bytes, CUmemoryPool pool, CUstream stream),         \
-                          (address, bytes, pool, stream))
-AOTI_DBG_MAKES_IN_ORDER(, legacy_default)
-AOTI_DBG_MAKES_IN_ORDER(_ptsz, per_thread_default)
+AOTI_DBG_EXPORT CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned int flags) {
+    return forward<cuMemAllocManaged>([=] { return allocates(Way::alloc_managed, bytes, address); }, address,
+                                      bytes, flags);
+}
 
-// The memory has no address until it is mapped.
+AOTI_DBG_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
+    return forward<cuMemAllocAsync>(
+        [=] { return allocates(Way::alloc_async, bytes, address, legacy(stream)); }, address, bytes, stream);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemAllocAsync_ptsz(CUdeviceptr* address, size_t bytes, CUstream stream) {
+    return forward<cuMemAllocAsync_ptsz>(
+        [=] { return allocates(Way::alloc_async, bytes, address, per_thread(stream)); }, address, bytes,
+        stream);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
+                                                 CUstream stream) {
+    return forward<cuMemAllocFromPoolAsync>(
+        [=] { return allocates(Way::alloc_from_pool, bytes, address, legacy(stream)); }, address, bytes, pool,
+        stream);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
+                                                      CUstream stream) {
+    return forward<cuMemAllocFromPoolAsync_ptsz>(
+        [=] { return allocates(Way::alloc_from_pool, bytes, address, per_thread(stream)); }, address, bytes,
+        pool, stream);
+}
+
 AOTI_DBG_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
                                      const CUmemAllocationProp* wanted, unsigned long long flags) {
-    auto* real = AOTI_DBG_REAL(cuMemCreate);
-    if (real == nullptr) return kNoDriver;
-    const bool names_device = wanted != nullptr && wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-    const AskedMemory asked{Way::create, bytes, nullptr,
-                            names_device ? wanted->location.id : aoti_dbg::allocations::kNoDevice};
-    return made(real(handle, bytes, wanted, flags), asked, handle);
+    return forward<cuMemCreate>([=] { return creates(bytes, wanted, handle); }, handle, bytes, wanted, flags);
 }
 
 AOTI_DBG_EXPORT CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
                                   CUmemGenericAllocationHandle handle, unsigned long long flags) {
-    auto* real = AOTI_DBG_REAL(cuMemMap);
-    if (real == nullptr) return kNoDriver;
-    return made(real(address, bytes, offset, handle, flags), AskedMemory{Way::map, bytes}, &address);
+    return forward<cuMemMap>([&] { return allocates(Way::map, bytes, &address); }, address, bytes, offset,
+                             handle, flags);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemAllocHost_v2(void** memory, size_t bytes) {
+    return forward<cuMemAllocHost_v2>([=] { return allocates(Way::alloc_host, bytes, memory); }, memory,
+                                      bytes);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned int flags) {
+    return forward<cuMemHostAlloc>([=] { return allocates(Way::alloc_host, bytes, memory); }, memory, bytes,
+                                   flags);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemFreeHost(void* memory) {
+    return forward<cuMemFreeHost>([=] { return frees_host(Way::free_host, memory); }, memory);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemHostRegister_v2(void* memory, size_t bytes, unsigned int flags) {
+    return forward<cuMemHostRegister_v2>([&] { return allocates(Way::register_host, bytes, &memory); },
+                                         memory, bytes, flags);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemHostUnregister(void* memory) {
+    return forward<cuMemHostUnregister>([=] { return frees_host(Way::unregister_host, memory); }, memory);
 }
 
 AOTI_DBG_EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle,
                                                unsigned int flags) {
-    auto* real = AOTI_DBG_REAL(cuIpcOpenMemHandle_v2);
-    if (real == nullptr) return kNoDriver;
-    const CUresult result = real(address, handle, flags);
-    if (!aoti_dbg::g_recording_memory || result != CUDA_SUCCESS || address == nullptr) return result;
-    return made(result, AskedMemory{Way::open_ipc, aoti_dbg::allocation_bytes(*address)}, address);
+    return forward<cuIpcOpenMemHandle_v2>([=] { return allocates(Way::open_ipc, 0, address); }, address,
+                                          handle, flags);
 }
 
-// ---- host memory ----
+// ---- freed memory ----
 
-AOTI_DBG_MAKES_MEMORY(cuMemAllocHost_v2, alloc_host, bytes, nullptr, memory, (void** memory, size_t bytes),
-                      (memory, bytes))
-AOTI_DBG_MAKES_MEMORY(cuMemHostAlloc, alloc_host, bytes, nullptr, memory,
-                      (void** memory, size_t bytes, unsigned int flags), (memory, bytes, flags))
-AOTI_DBG_MAKES_MEMORY(cuMemHostRegister_v2, register_host, bytes, nullptr, &memory,
-                      (void* memory, size_t bytes, unsigned int flags), (memory, bytes, flags))
-AOTI_DBG_TAKES_MEMORY(cuMemFreeHost, free_host)
-AOTI_DBG_TAKES_MEMORY(cuMemHostUnregister, unregister_host)
+// cuMemFree waits for the whole device.
+AOTI_DBG_EXPORT CUresult cuMemFree_v2(CUdeviceptr address) {
+    return forward<cuMemFree_v2>([=] { return frees(Way::free, address).awaiting(of_memory()); }, address);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+    return forward<cuMemFreeAsync>([=] { return frees_in_order(address, legacy(stream)); }, address, stream);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
+    return forward<cuMemFreeAsync_ptsz>([=] { return frees_in_order(address, per_thread(stream)); }, address,
+                                        stream);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
+    return forward<cuMemUnmap>([=] { return frees(Way::unmap, address, bytes); }, address, bytes);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+    return forward<cuMemPoolDestroy>([=] { return trims_pool(); }, pool);
+}
+
+AOTI_DBG_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes) {
+    return forward<cuMemPoolTrimTo>([=] { return trims_pool(); }, pool, bytes);
+}
+
+AOTI_DBG_EXPORT CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
+    return forward<cuIpcCloseMemHandle>([=] { return frees(Way::close_ipc, address); }, address);
+}

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
+struct CUctx_st;
+
 namespace aoti_dbg {
 
 /// Number of streams with a measurement that waits, or that was launched and the stream has not advanced

@@ -10,8 +10,8 @@
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/real_dlsym.hpp"
 
-// The declarations have no types, because this file only takes their addresses. driver_hooks.cpp defines them
-// with the types of cuda.h.
+// The declarations have no types, because this file only takes their addresses. hooks/ defines them with
+// the types of cuda.h.
 extern "C" {
 #define AOTI_DBG_HOOK(name, what) void name();
 #include "shim/runtime/hooks.def"
@@ -73,7 +73,7 @@ bool ready_to_substitute() {
 
 }  // namespace
 
-DriverHook& driver_hook(DriverFunction function) {
+DriverHook& driver_hook(Hook function) {
     return g_hooks[static_cast<unsigned>(function)];
 }
 
@@ -84,7 +84,7 @@ DriverHook* find_driver_hook(const char* name) {
     return nullptr;
 }
 
-void* find_real_driver_function(DriverFunction function) {
+void* find_real_driver_function(Hook function) {
     const int kept_errno = errno;
     DriverHook& hook = driver_hook(function);
     void* real = real_dlsym(RTLD_NEXT, hook.name);

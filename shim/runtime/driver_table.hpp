@@ -5,15 +5,21 @@
 
 #include <atomic>
 #include <cstddef>
+#include <iterator>
 
 namespace aoti_dbg {
 
-enum class DriverFunction : unsigned {
-#define AOTI_DBG_HOOK(name, what) name,
+/// The exported functions, in the order of hooks.def.
+enum class Hook : unsigned {};
+inline constexpr const char* kHookNames[] = {
+#define AOTI_DBG_HOOK(name, what) #name,
 #include "shim/runtime/hooks.def"
 #undef AOTI_DBG_HOOK
-    count
 };
+inline constexpr std::size_t kHooks = std::size(kHookNames);
+constexpr const char* hook_name(Hook hook) {
+    return kHookNames[static_cast<unsigned>(hook)];
+}
 
 struct DriverHook {
     const char* name;
@@ -22,14 +28,14 @@ struct DriverHook {
     std::atomic<void*> in_libcuda;  // lookups that find this get the hook instead; null: no substitution
 };
 
-DriverHook& driver_hook(DriverFunction function);
+DriverHook& driver_hook(Hook function);
 
 /// Matches the exact name. Returns null for any other function of the driver.
 DriverHook* find_driver_hook(const char* name);
 
 /// Finds the real function at the first call. Returns null if no driver is loaded.
-void* find_real_driver_function(DriverFunction function);
-inline void* real_driver_function(DriverFunction function) {
+void* find_real_driver_function(Hook function);
+inline void* real_driver_function(Hook function) {
     void* real = driver_hook(function).real.load(std::memory_order_acquire);
     return real != nullptr ? real : find_real_driver_function(function);
 }

@@ -87,6 +87,7 @@ void make_ready() {
     g_recording_waits = g_options->records_all();
     g_marking = g_options->may_mark();
     g_recording_memory = g_options->triage;
+    activate_driver_observers();
     char here[PATH_MAX];
     g_folder = new std::string(getcwd(here, sizeof here) != nullptr ? here : "");
     say_about_options(complaints);

@@ -46,6 +46,10 @@ struct WipedPage {
 /// because programs call us from constructors that run before ours.
 void ensure_process_ready();
 
+/// Fills the list of observers of driver calls (calls/driver_observer.cpp). ensure_process_ready() calls it
+/// once, when the options are known: driver calls count before the first session.
+void activate_driver_observers();
+
 /// Valid only after ensure_process_ready(). Each launch reads these several times, so the accessors are
 /// inline.
 extern const Options* g_options;

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "shim/calls/driver_observer.hpp"
 #include "shim/calls/session_part.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "tests/support/catch.hpp"
@@ -49,12 +50,15 @@ std::int32_t fail() {
 
 }  // namespace
 
-// Replaces library/features.cpp.
+// These replace library/features.cpp.
 std::span<const CallObserver* const> all_call_observers() {
     static constexpr const CallObserver* kObservers[] = {&kOff, &kCounter};
     return kObservers;
 }
 void start_session_parts(Session& /*session*/) {}
+std::span<const DriverObserver* const> all_driver_observers() {
+    return {};
+}
 
 TEST_CASE("An observer sees each call before it happens and after it returns") {
     auto* const good = test::stub_before(succeed, "good_kernel", 0);

@@ -1,9 +1,9 @@
-// The memory that copies of rows touch: the first row of each side that has an address.
+// The memory that copies of rows access: the first row of each side that has an address.
 #include "shim/hooks/copy_ranges.hpp"
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::touched {
+namespace aoti_dbg {
 namespace {
 
 /// A copy from (1, 2, 3) to (4, 5, 6), of 7 bytes by 8 rows and 9 slices. Types without slices or rows ignore
@@ -37,42 +37,41 @@ Copy copy_of_slices() {
     return copy;
 }
 
-void check(const Touch& touch, Use use, CUdeviceptr address, std::size_t bytes) {
-    CHECK(touch.use == use);
-    CHECK(touch.address == address);
-    CHECK(touch.bytes == bytes);
+void check(const MemoryRange& range, CUdeviceptr address, std::size_t bytes) {
+    CHECK(range.address == address);
+    CHECK(range.bytes == bytes);
 }
 
 TEST_CASE("A copy of rows reads and writes from the start of its first row") {
     const auto rows = copy_of_rows<CUDA_MEMCPY2D>();
-    const Touched touched = copied(&rows);
-    check(touched.first, Use::reads, 0x10000 + 2 * 100 + 1, 7);
-    check(touched.second, Use::writes, 0x20000 + 5 * 200 + 4, 7);
-    CHECK_FALSE(touched.is_of_peers);
+    const CopyRanges ranges = ranges_of(&rows);
+    check(ranges.read, 0x10000 + 2 * 100 + 1, 7);
+    check(ranges.written, 0x20000 + 5 * 200 + 4, 7);
+    CHECK_FALSE(ranges.is_between_peers);
 }
 
 TEMPLATE_TEST_CASE("A copy of slices starts in its first slice, between peers too", "", CUDA_MEMCPY3D,
                    CUDA_MEMCPY3D_PEER) {
     const auto slices = copy_of_slices<TestType>();
-    const Touched touched = copied(&slices);
-    check(touched.first, Use::reads, 0x10000 + (3 * 10 + 2) * 100 + 1, 7);
-    check(touched.second, Use::writes, 0x20000 + (6 * 20 + 5) * 200 + 4, 7);
-    CHECK(between_peers(touched).is_of_peers);
+    const CopyRanges ranges = ranges_of(&slices);
+    check(ranges.read, 0x10000 + (3 * 10 + 2) * 100 + 1, 7);
+    check(ranges.written, 0x20000 + (6 * 20 + 5) * 200 + 4, 7);
+    CHECK(between_peers(copies(&slices)).memory.is_between_peers);
 }
 
 TEST_CASE("A copy without rows, one of an array and one of host memory touch nothing") {
     auto rows = copy_of_rows<CUDA_MEMCPY2D>();
     rows.Height = 0;
-    CHECK(copied(&rows).first.bytes + copied(&rows).second.bytes == 0);
+    CHECK(ranges_of(&rows).read.bytes + ranges_of(&rows).written.bytes == 0);
     auto slices = copy_of_slices<CUDA_MEMCPY3D>();
     slices.Depth = 0;
-    CHECK(copied(&slices).first.bytes + copied(&slices).second.bytes == 0);
+    CHECK(ranges_of(&slices).read.bytes + ranges_of(&slices).written.bytes == 0);
     slices.Depth = 1;
     slices.srcMemoryType = CU_MEMORYTYPE_ARRAY;
     slices.dstMemoryType = CU_MEMORYTYPE_HOST;
-    CHECK(copied(&slices).first.bytes + copied(&slices).second.bytes == 0);
-    CHECK(copied(static_cast<const CUDA_MEMCPY2D*>(nullptr)).first.bytes == 0);
-    CHECK(copied(static_cast<const CUDA_MEMCPY3D*>(nullptr)).first.bytes == 0);
+    CHECK(ranges_of(&slices).read.bytes + ranges_of(&slices).written.bytes == 0);
+    CHECK(ranges_of(static_cast<const CUDA_MEMCPY2D*>(nullptr)).read.bytes == 0);
+    CHECK(ranges_of(static_cast<const CUDA_MEMCPY3D*>(nullptr)).read.bytes == 0);
 }
 
 TEST_CASE("A copy's target depends on its kind of memory") {
@@ -86,4 +85,4 @@ TEST_CASE("A copy's target depends on its kind of memory") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::touched
+}  // namespace aoti_dbg

@@ -1,5 +1,5 @@
-// Each hook that lets measurements go out, with a counter instead of the measuring and a checking function
-// instead of the driver. Links neither the library nor a driver.
+// The hooks of copies, fills, frees, waits and streams, and the observers behind them. A counter stands for
+// the measuring, and a checking function for the driver. Links neither the library nor a driver.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -7,28 +7,37 @@
 #include <string>
 #include <vector>
 
-#include "shim/calls/driver_waits.hpp"
+#include "shim/calls/driver_observer.hpp"
+#include "shim/check/race_driver_observer.hpp"
 #include "shim/check/races.hpp"
+#include "shim/faults/allocation_observer.hpp"
 #include "shim/faults/allocations.hpp"
+#include "shim/faults/driver_waits.hpp"
+#include "shim/faults/launch_count_observer.hpp"
+#include "shim/faults/wait_observer.hpp"
 #include "shim/measure/pending.hpp"
+#include "shim/measure/pending_observer.hpp"
 #include "shim/runtime/driver_table.hpp"
 #include "shim/runtime/launch_count.hpp"
+#include "shim/runtime/process.hpp"
 #include "tests/support/catch.hpp"
 
 #define AOTI_DBG_HOOK(name, what) AOTI_DBG_OF_##what(name)
 #define AOTI_DBG_OF_context(name)
 #define AOTI_DBG_OF_launch(name)
-#define AOTI_DBG_OF_load(name)
-#define AOTI_DBG_OF_unload(name)
-#define AOTI_DBG_OF_name(name)
-#define AOTI_DBG_OF_lookup(name)
+#define AOTI_DBG_OF_module(name)
 #define AOTI_DBG_OF_memory(name)
+#define AOTI_DBG_OF_free(name) AOTI_DBG_TESTED(name)
+#define AOTI_DBG_OF_copy(name) AOTI_DBG_TESTED(name)
+#define AOTI_DBG_OF_memset(name) AOTI_DBG_TESTED(name)
+#define AOTI_DBG_OF_wait(name) AOTI_DBG_TESTED(name)
+#define AOTI_DBG_OF_stream(name) AOTI_DBG_TESTED(name)
 
 // Without types, as driver_table.cpp declares them.
 extern "C" {
-#define AOTI_DBG_OF_flush(name) void name();
+#define AOTI_DBG_TESTED(name) void name();
 #include "shim/runtime/hooks.def"
-#undef AOTI_DBG_OF_flush
+#undef AOTI_DBG_TESTED
 }
 
 namespace aoti_dbg {
@@ -40,9 +49,9 @@ struct FlushHook {
 };
 
 const FlushHook kHooks[] = {
-#define AOTI_DBG_OF_flush(name) {#name, reinterpret_cast<void*>(&::name)},
+#define AOTI_DBG_TESTED(name) {#name, reinterpret_cast<void*>(&::name)},
 #include "shim/runtime/hooks.def"
-#undef AOTI_DBG_OF_flush
+#undef AOTI_DBG_TESTED
 };
 
 constexpr int kAnswer = 999;          // CUDA_ERROR_UNKNOWN: a value of its type
@@ -83,6 +92,7 @@ DriverHook g_real{"any", nullptr, {reinterpret_cast<void*>(&real_function)}, {nu
 
 /// Calls a hook with as many zeros as the longest of them takes.
 int call(const FlushHook& hook) {
+    activate_driver_observers();
     g_flushes_of_all = g_flushes_of_one = g_sends = g_forgets = g_waits = g_answers = g_events = g_leaving =
         g_real_calls = g_flushes_before_real = 0;
     g_ordered.clear();
@@ -124,6 +134,7 @@ bool ends_with(const std::string& text, const std::string& end) {
 std::atomic<std::uint32_t> g_pending_points{0};
 
 bool g_measuring = false;
+bool g_saving = true;
 void note_unseen_work() {
     ++g_forgets;
 }
@@ -142,11 +153,11 @@ void send_pending_of(void* stream) {
     g_stream = stream;
 }
 
-DriverHook& driver_hook(DriverFunction /*function*/) {
+DriverHook& driver_hook(Hook /*hook*/) {
     return g_real;
 }
 
-void* find_real_driver_function(DriverFunction /*function*/) {
+void* find_real_driver_function(Hook /*hook*/) {
     return nullptr;
 }
 
@@ -175,14 +186,18 @@ namespace races {
 void note_work(void* stream) {
     note_order("work", stream);
 }
-void note_touches(const char* function, void* stream, StreamOrder::Touch one, StreamOrder::Touch other) {
+void note_copied(const char* function, void* stream, const CopyRanges& ranges) {
     note_order(function, stream);
-    for (const StreamOrder::Touch& touch : {one, other}) {
-        if (touch.bytes == 0) continue;
-        g_touched.push_back((touch.use == StreamOrder::Use::writes ? "writes " : "reads ") +
-                            std::to_string(touch.bytes) + " at " + std::to_string(touch.address));
-    }
+    const auto note_range = [](const std::string& use, const MemoryRange& range) {
+        if (range.bytes == 0) return;
+        g_touched.push_back(use + std::to_string(range.bytes) + " at " + std::to_string(range.address));
+    };
+    note_range("reads ", ranges.read);
+    note_range("writes ", ranges.written);
 }
+void note_graph(void* /*stream*/) {}
+void note_unseen_event(void* /*event*/) {}
+void note_context_ends() {}
 bool is_waited_for(std::uint64_t /*to*/) {
     return g_is_pageable;
 }
@@ -201,7 +216,7 @@ void note_waits(void* stream, void* /*event*/) {
 void note_unseen_wait(void* stream) {
     note_order("waits for something", stream);
 }
-void note_waited(Awaited awaited) {
+void note_waited(const Awaited& awaited) {
     note_order(awaited.is_all ? "host, for all," : "host", reinterpret_cast<void*>(awaited.stream));
 }
 void note_callback(void* stream) {
@@ -218,39 +233,56 @@ void note_unmapped(std::uint64_t /*address*/, std::uint64_t /*bytes*/) {
 
 bool g_recording_waits = false;
 
-void Wait::begin(WaitName& /*name*/, Awaited awaited) {
+RecordedWait begin_wait(Hook /*hook*/, const Awaited& awaited) {
     static ring::Record record;
-    record_ = &record;
     g_awaited = awaited;
     g_waits += g_real_calls == 0 ? 1 : 100;
+    return {&record, 7};
 }
 
-void Wait::end_record(std::int32_t result) {
-    g_waits += g_real_calls == 1 && result == kAnswer ? 10 : 1000;
+void end_wait(const RecordedWait& wait, std::int32_t result) {
+    g_waits += g_real_calls == 1 && wait.seq == 7 && result == kAnswer ? 10 : 1000;
 }
 
-void note_answer(WaitName& /*name*/, Awaited awaited, std::int32_t result) {
+void note_answer(Hook /*hook*/, Awaited awaited, std::int32_t result) {
     g_awaited = awaited;
     g_answers += g_real_calls == 1 && result == kAnswer ? 1 : 100;
 }
 
 bool g_recording_memory = false;
 
-void LeavingMemory::begin(allocations::Way /*way*/, std::uint64_t /*address*/, std::uint64_t /*bytes*/,
-                          const void* stream) {
-    taken_ = reinterpret_cast<Taken*>(&g_leaving);
+LeavingMemory* take_leaving(allocations::Way /*way*/, std::uint64_t /*address*/, std::uint64_t /*bytes*/,
+                            const void* stream) {
     g_leaving_stream = stream;
     g_leaving += g_real_calls == 0 ? 1 : 100;
+    return reinterpret_cast<LeavingMemory*>(&g_leaving);
 }
 
-void LeavingMemory::finish(bool is_freed) {
-    taken_ = nullptr;
+void end_leaving(LeavingMemory* /*leaving*/, bool is_freed) {
     g_leaving += g_real_calls == 1 && !is_freed ? 10 : 1000;
 }
+
+void note_made(const AskedMemory& /*asked*/, std::uint64_t /*address*/) {}
+void note_refused(const AskedMemory& /*asked*/) {}
+void note_context_gone(const void* /*context*/) {}
+void note_device_gone(int /*device*/) {}
+std::uint64_t allocation_bytes(std::uint64_t /*address*/) {
+    return 0;
+}
+void end_measured_context(CUctx_st* /*context*/) {}
+void end_measured_contexts_of(int /*device*/) {}
 
 void note_event_recorded(std::uint64_t /*event*/, std::uint64_t stream) {
     g_awaited.stream = stream;
     ++g_events;
+}
+
+/// The features whose functions are counted here, in the order of library/features.cpp.
+std::span<const DriverObserver* const> all_driver_observers() {
+    static constexpr const DriverObserver* kObservers[] = {
+        &kPendingObserver, &kRaceDriverObserver, &kLaunchCountObserver, &kAllocationObserver, &kWaitObserver,
+    };
+    return kObservers;
 }
 
 namespace {
@@ -418,6 +450,7 @@ std::vector<FlushHook> plain_copies_and_sets() {
 
 /// Calls a hook with 1001, 1002, 1003 and so on.
 void call_with_numbers(const FlushHook& hook) {
+    activate_driver_observers();
     using Longest = int (*)(long, long, long, long, long, long, long, long, long, long);
     reinterpret_cast<Longest>(hook.hook)(1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010);
 }
@@ -455,15 +488,32 @@ TEST_CASE("Copies and sets report the memory that they read and write") {
     g_ordering = false;
 }
 
+TEST_CASE("If no feature watches, a hook calls the real function and reads none of its arguments") {
+    g_saving = false;
+    g_pending_points = 1;
+    for (const FlushHook& hook : kHooks) {
+        CAPTURE(hook.name);
+        CHECK(call(hook) == kAnswer);
+        CHECK(g_real_calls == 1);
+        CHECK(g_flushes_of_all + g_flushes_of_one + g_sends + g_forgets == 0);
+        CHECK_FALSE(is_driver_observed());
+        call_with_numbers(hook);  // some of them are the addresses of lists
+    }
+    g_saving = true;
+}
+
 /// The number of driver kernels that the call is known to use.
 template <typename Call>
 std::uint32_t kernels_of(Call call) {
     g_counts_launches = true;
+    g_recording_memory = true;
+    activate_driver_observers();
     note_context(&g_real, 0);
     const std::uint32_t before = next_launch_number().kernel;
     call();
     const std::uint32_t after = next_launch_number().kernel;
     g_counts_launches = false;
+    g_recording_memory = false;
     return after - before - 1;
 }
 

@@ -1,6 +1,7 @@
-#include "shim/calls/driver_waits.hpp"
+#include "shim/faults/driver_waits.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -66,7 +67,7 @@ ThreadState* state_of_recorded() {
     return state != nullptr && state->ring ? state : nullptr;
 }
 
-ring::Record record_of(ThreadState& state, const Name& name, Awaited awaited) {
+ring::Record record_of(ThreadState& state, const Name& name, const Awaited& awaited) {
     Session& session = *state.session;
     session.publish_name(name.id);
     ring::Record record{};
@@ -99,42 +100,45 @@ ring::Record record_of(ThreadState& state, const Name& name, Awaited awaited) {
     return record;
 }
 
-}  // namespace
-
-const Name* WaitName::get() {
-    const Name* name = name_.load(std::memory_order_acquire);
-    if (name != nullptr) return name;
-    const std::string_view exported(exported_);
-    name = intern_name(exported.substr(0, exported.find('_')), {});
-    name_.store(name, std::memory_order_release);
-    return name;
+/// Returns the name of a hooked function without the suffixes of its versions and twins. It is looked up
+/// once.
+const Name& name_of(Hook hook) {
+    static std::atomic<const Name*> names[kHooks];
+    std::atomic<const Name*>& known = names[static_cast<unsigned>(hook)];
+    if (const Name* const name = known.load(std::memory_order_acquire); name != nullptr) return *name;
+    const std::string_view exported(hook_name(hook));
+    const Name* const name = intern_name(exported.substr(0, exported.find('_')), {});
+    known.store(name, std::memory_order_release);
+    return *name;
 }
 
-void Wait::begin(WaitName& name, Awaited awaited) {
+}  // namespace
+
+RecordedWait begin_wait(Hook hook, const Awaited& awaited) {
     const ErrnoKeeper errno_keeper;
     try {
         ThreadState* const state = state_of_recorded();
-        if (state == nullptr) return;
+        if (state == nullptr) return {};
         state->progress.steps.raise();
         state->progress.stack.store(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
                                     std::memory_order_relaxed);
         state->progress.question.store(nullptr, std::memory_order_relaxed);
-        const ring::Record record = record_of(*state, *name.get(), awaited);
+        const ring::Record record = record_of(*state, name_of(hook), awaited);
         state->session->ring()->note_moment();
-        state_ = state;
-        seq_ = record.seq;
-        record_ = state->ring.begin(record);
+        return {state->ring.begin(record), record.seq};
     } catch (...) {
         switch_off("out of memory while recording a call that waits");
+        return {};
     }
 }
 
-void Wait::end_record(std::int32_t result) {
-    if (record_ == nullptr) return note_unrecorded_failure(result);
-    if (!observing()) return;
-    note_result(*state_->session, result);
-    ThreadRing::end(record_, seq_, result, ring::kEnded, ticks());
-    state_->progress.steps.raise();
+void end_wait(const RecordedWait& wait, std::int32_t result) {
+    if (wait.record == nullptr) return note_unrecorded_failure(result);
+    ThreadState* const state = observing() ? thread_state_if_any() : nullptr;
+    if (state == nullptr) return;
+    note_result(*state->session, result);
+    ThreadRing::end(wait.record, wait.seq, result, ring::kEnded, ticks());
+    state->progress.steps.raise();
 }
 
 void note_event_recorded(std::uint64_t event, std::uint64_t stream) {
@@ -153,7 +157,7 @@ void note_event_recorded(std::uint64_t event, std::uint64_t stream) {
     state->progress.steps.raise();
 }
 
-void note_answer(WaitName& name, Awaited awaited, std::int32_t result) {
+void note_answer(Hook hook, Awaited awaited, std::int32_t result) {
     const ErrnoKeeper errno_keeper;
     try {
         ThreadState* const state = state_of_recorded();
@@ -169,7 +173,7 @@ void note_answer(WaitName& name, Awaited awaited, std::int32_t result) {
             progress.stack.store(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
                                  std::memory_order_relaxed);
             progress.stream.store(awaited.stream, std::memory_order_relaxed);
-            progress.question.store(name.get(), std::memory_order_release);
+            progress.question.store(&name_of(hook), std::memory_order_release);
             progress.answers.raise();
             return;
         }
@@ -178,7 +182,7 @@ void note_answer(WaitName& name, Awaited awaited, std::int32_t result) {
         progress.steps.raise();
         note_result(*state->session, result);
         // The answer shows what has finished, as a completed wait does.
-        const ring::Record record = record_of(*state, *name.get(), awaited);
+        const ring::Record record = record_of(*state, name_of(hook), awaited);
         ThreadRing::end(state->ring.begin(record), record.seq, result, ring::kEnded, ticks());
     } catch (...) {
         switch_off("out of memory while recording a device query");

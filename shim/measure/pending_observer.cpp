@@ -1,0 +1,48 @@
+// See pending_observer.hpp.
+// Some calls change memory. Others reveal how far a stream is (an event, a callback, a query that returns
+// "done"), or make a stream wait for others. If a tensor is measured later than that, other code may already
+// have overwritten it.
+#include "shim/measure/pending_observer.hpp"
+
+#include "shim/calls/session_part.hpp"
+#include "shim/measure/pending.hpp"
+#include "shim/runtime/process.hpp"
+
+namespace aoti_dbg {
+
+// Programs query events often while they allocate memory, and the query shows nothing that the record of the
+// event did not launch.
+DriverKinds PendingObserver::kinds() const {
+    if (!measuring() && !saving()) return 0;
+    using enum DriverKind;
+    return ~kinds_of({query_event, allocate, free_host});
+}
+
+void PendingObserver::before(const DriverEvent& event, KeptByObserver& /*kept*/) const {
+    switch (event.kind) {
+        // These do not move the stream. A wait for the event covers what was launched when it was recorded.
+        case DriverKind::record_event:
+        case DriverKind::query:
+            return send_if_pending_of(event.stream);
+        // The call is recorded, and its tensors have joined the measurements that wait.
+        case DriverKind::launch:
+        case DriverKind::launch_graph:
+            return flush_if_pending_of(event.stream);
+        case DriverKind::release_context:
+            return flush_if_pending();
+        case DriverKind::destroy_context:
+            return end_context_in_session(static_cast<CUctx_st*>(event.context));
+        case DriverKind::reset_device:
+            return end_device_in_session(event.device);
+        case DriverKind::synchronize_event:
+            break;
+        default:
+            if (event.concerns_all)
+                flush_if_pending();
+            else
+                flush_if_pending_of(event.stream);
+    }
+    if (g_measuring) note_unseen_work();
+}
+
+}  // namespace aoti_dbg

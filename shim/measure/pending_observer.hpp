@@ -1,0 +1,17 @@
+// Launches pending measurements before driver calls that change memory or show how far a stream is.
+#pragma once
+
+#include "shim/calls/driver_observer.hpp"
+
+namespace aoti_dbg {
+
+class PendingObserver final : public DriverObserver {
+  public:
+    constexpr PendingObserver() = default;
+    [[nodiscard]] DriverKinds kinds() const override;
+    void before(const DriverEvent& event, KeptByObserver& kept) const override;
+};
+
+inline constexpr PendingObserver kPendingObserver;
+
+}  // namespace aoti_dbg
