@@ -83,6 +83,8 @@ class Measurer {
     [[nodiscard]] std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
   private:
+    // At process exit the driver may be gone already.
+    static constexpr std::uint64_t kPatienceAtEnd = 2'000'000'000;
     struct ByKey {
         bool operator()(const StreamKey& one, const StreamKey& other) const;
     };
