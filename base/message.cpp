@@ -16,7 +16,6 @@
 #include <ctime>
 
 #include "base/errno_keeper.hpp"
-#include "base/terminal_line.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -122,7 +121,6 @@ bool was_open_at_start(int descriptor) {
 
 int write_fully(int descriptor, const char* text, std::size_t length) {
     const ErrnoKeeper keeper;
-    const TerminalLineAway away(descriptor);
     WriteSignalGuard guard;
     while (length > 0) {
         const ssize_t written = write(descriptor, text, length);

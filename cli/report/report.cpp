@@ -1,6 +1,7 @@
 #include "cli/report/report.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -18,6 +19,10 @@
 namespace aoti_dbg::cli {
 
 int report_end(const EndingProcess& process) {
+    // The library starts the command with all signals blocked (shim/faults/reporter.cpp).
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
     EndedRun run;
     run.command = process.command;
     run.folder = process.folder;

@@ -22,6 +22,7 @@
 #include "shim/faults/hang_file.hpp"
 #include "shim/faults/markers_part.hpp"
 #include "shim/faults/stalled_streams.hpp"
+#include "shim/faults/stalled_threads.hpp"
 #include "shim/faults/thread_place.hpp"
 #include "shim/runtime/clock.hpp"
 #include "shim/runtime/names.hpp"
@@ -34,28 +35,6 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 // No thread waits for a look, and a look costs nothing.
 constexpr std::uint64_t kBetweenLooks = kSecond / 10;
-
-/// A thread as the last looks saw it.
-struct Seen {
-    std::uint64_t steps = 0;
-    std::uint64_t stood = 0;  // nanoseconds without a step
-    bool is_judged = false;   // since then
-    bool is_reported = false;
-    bool is_told_to_ask = false;  // reported as polling, outside of any call
-    std::uint64_t look = 0;       // the last look that saw the thread
-    // The thread's query to the device.
-    const Name* question = nullptr;
-    std::uint64_t asked_of = 0;
-    std::uint64_t stream = 0;
-    std::uintptr_t stack = 0;
-    std::uint64_t answers = 0;
-    std::uint64_t asked = 0;   // nanoseconds from the first answer to the last
-    std::uint64_t silent = 0;  // nanoseconds since the last answer
-
-    [[nodiscard]] std::uint64_t asks(std::uint64_t limit) const {
-        return question != nullptr && silent < limit / 2 ? asked : 0;
-    }
-};
 
 /// Marks the thread's calls at this nesting depth or deeper as unwound. A call that waits is exempt, because
 /// exceptions do not unwind it.
@@ -80,6 +59,7 @@ class HangWatch {
           limit_(options.hang * kSecond),
           then_(options.on_hang),
           streams_(limit_),
+          threads_(limit_),
           file_(session.ring()->path()) {}
 
     void run() {
@@ -96,23 +76,11 @@ class HangWatch {
 
   private:
     void look(std::uint64_t elapsed) {
-        ++look_;
         came_back_ = false;
-        shortest_ = UINT64_MAX;
-        const bool has_looked = session_.for_each_thread([&](const ThreadState& state) {
-            const std::uint32_t tid = state.progress.tid.load(std::memory_order_acquire);
-            if (tid != 0) note(tid, state.progress, elapsed);
-        });
-        if (!has_looked) return;
-        for (auto seen = threads_.begin(); seen != threads_.end();) {
-            came_back_ |= seen->second.look != look_ && seen->second.is_reported;
-            seen = seen->second.look == look_ ? std::next(seen) : threads_.erase(seen);
-        }
+        if (!threads_.look(session_, elapsed, came_back_)) return;
         note_streams(elapsed);
-        std::vector<std::uint32_t> stuck;
-        for (auto& [tid, seen] : threads_)
-            if (!seen.is_judged && hangs(seen)) stuck.push_back(tid);
-        const bool is_due = !launch_ && !does_any_hang() && streams_.has_due();
+        const std::vector<std::uint32_t> stuck = threads_.unjudged();
+        const bool is_due = !launch_ && !threads_.is_any_reported() && streams_.has_due();
         if (!stuck.empty() || came_back_ || is_due) judge(stuck, is_due);
     }
 
@@ -127,52 +95,6 @@ class HangWatch {
         came_back_ = true;
     }
 
-    void note(std::uint32_t tid, const ThreadProgress& progress, std::uint64_t elapsed) {
-        Seen& seen = threads_[tid];
-        seen.look = look_;
-        const std::uint64_t steps = progress.steps.get();
-        if (steps != seen.steps) {
-            came_back_ |= seen.is_reported;
-            seen = Seen{};
-            seen.steps = steps;
-            seen.look = look_;
-        } else {
-            seen.stood += elapsed;
-        }
-        seen.stack = progress.stack.load(std::memory_order_relaxed);
-        shortest_ = std::min(shortest_, seen.stood);
-        note_question(seen, progress, elapsed);
-    }
-
-    void note_question(Seen& seen, const ThreadProgress& progress, std::uint64_t elapsed) {
-        const Name* const question = progress.question.load(std::memory_order_acquire);
-        const std::uint64_t asked_of = progress.asked_of.load(std::memory_order_relaxed);
-        const std::uint64_t answers = progress.answers.get();
-        if (question != seen.question || asked_of != seen.asked_of) {
-            seen.question = question;
-            seen.asked_of = asked_of;
-            seen.asked = seen.silent = 0;
-        } else if (answers != seen.answers) {
-            // A thread that polls only now and then does not wait for the answer.
-            seen.asked = seen.silent < limit_ / 2 ? seen.asked + seen.silent + elapsed : 0;
-            if (seen.asked == 0) seen.is_judged = seen.is_reported;
-            seen.silent = 0;
-        } else {
-            seen.silent += elapsed;
-        }
-        seen.stream = progress.stream.load(std::memory_order_relaxed);
-        seen.answers = answers;
-        if (!seen.is_told_to_ask || seen.asks(limit_) != 0) return;
-        seen.is_reported = seen.is_told_to_ask = false;
-        came_back_ = true;
-    }
-
-    [[nodiscard]] bool asks_in_vain(const Seen& seen) const {
-        return shortest_ >= limit_ && seen.asks(limit_) >= limit_;
-    }
-    /// The thread may also be idle outside of any call, which only the ring shows.
-    [[nodiscard]] bool hangs(const Seen& seen) const { return seen.stood >= limit_; }
-
     /// Reports the candidates that are inside a call, and writes the current hang.
     void judge(const std::vector<std::uint32_t>& candidates, bool is_stream_due) {
         if (CompletionMarkers* const markers = present_markers(session_); markers != nullptr) markers->look();
@@ -184,17 +106,9 @@ class HangWatch {
         }
         note_left_calls(ring.value());
         std::vector<std::uint32_t> fresh;
-        for (const std::uint32_t tid : candidates) {
-            Seen& seen = threads_[tid];
-            const bool is_inside = !open_calls(ring.value(), 0, tid).empty();
-            // A thread that polls may not have polled for long enough yet.
-            const bool may_ask_on = seen.question != nullptr && seen.silent < limit_;
-            seen.is_told_to_ask = !is_inside && asks_in_vain(seen);
-            seen.is_reported = is_inside || seen.is_told_to_ask;
-            seen.is_judged = seen.is_reported || !may_ask_on;
-            if (seen.is_reported) fresh.push_back(tid);
-        }
-        forget_who_is_outside(ring.value());
+        for (const std::uint32_t tid : candidates)
+            if (threads_.judge(tid, ring.value())) fresh.push_back(tid);
+        came_back_ |= threads_.forget_outside(ring.value());
         const bool has_fresh_launch = is_stream_due && judge_streams(ring.value());
         const bool is_fresh = has_fresh_launch || !fresh.empty();
         if (!is_fresh && !came_back_) return;
@@ -259,7 +173,9 @@ class HangWatch {
     /// is reported instead when its time comes. A fault is reported by the driver's record.
     bool judge_streams(const ring::Contents& ring) {
         const std::vector<UnendedMark> progress = streams_.ask();
-        if (does_any_hang() || does_any_ask() || does_any_wait(ring) || has_fault_begun()) return false;
+        if (threads_.is_any_reported() || threads_.is_any_asking() || does_any_wait(ring) ||
+            has_fault_begun())
+            return false;
         std::uint64_t first = UINT64_MAX;
         for (const UnendedMark& at : progress) {
             std::optional<StuckCall> stuck = unawaited_launch(ring, at.mark, at.completed);
@@ -272,49 +188,27 @@ class HangWatch {
         return launch_.has_value();
     }
 
-    /// True if a thread polls but has not polled for long enough.
-    [[nodiscard]] bool does_any_ask() const {
-        return std::any_of(threads_.begin(), threads_.end(), [this](const auto& one) {
-            const std::uint64_t asked = one.second.asks(limit_);
-            return asked != 0 && asked < limit_;
-        });
-    }
-
-    [[nodiscard]] bool does_any_hang() const {
-        return std::any_of(threads_.begin(), threads_.end(),
-                           [](const auto& one) { return one.second.is_reported; });
-    }
-
     /// Closes calls that an exception unwound. The ring shows them as open until their thread's next call.
     void note_left_calls(ring::Contents& ring) {
         std::map<std::uint32_t, std::uintptr_t> stacks;
-        for (const auto& [tid, seen] : threads_)
-            if (hangs(seen)) stacks[tid] = stack_of_blocked(tid);
+        for (const auto& [tid, seen] : threads_.all())
+            if (threads_.hangs(seen)) stacks[tid] = stack_of_blocked(tid);
         session_.for_each_thread([&](const ThreadState& state) {
             const std::uint32_t tid = state.progress.tid.load(std::memory_order_acquire);
             const auto stack = stacks.find(tid);
             if (stack == stacks.end()) return;
             const std::uint32_t depth = open_depth(state, stack->second);
             // A thread whose step count has changed has returned, which the next look sees.
-            if (depth < state.depth && state.progress.steps.get() == threads_[tid].steps)
+            if (depth < state.depth && state.progress.steps.get() == threads_.all().at(tid).steps)
                 close_calls(ring, tid, depth);
         });
-    }
-
-    /// Clears reported threads that are now known to be outside of any call.
-    void forget_who_is_outside(const ring::Contents& ring) {
-        for (auto& [tid, seen] : threads_) {
-            if (!seen.is_reported || seen.is_told_to_ask || !open_calls(ring, 0, tid).empty()) continue;
-            seen.is_reported = false;
-            came_back_ = true;
-        }
     }
 
     [[nodiscard]] Hang hang_of(const ring::Contents& ring) const {
         Hang hang;
         hang.pid = static_cast<std::uint32_t>(getpid());
         hang.time_ns = unix_nanoseconds();
-        for (const auto& [tid, seen] : threads_)
+        for (const auto& [tid, seen] : threads_.all())
             if (seen.is_reported) hang.calls.push_back(stuck_call(ring, tid, seen));
         if (hang.calls.empty() && launch_) {
             hang.calls.push_back(launch_->stuck);
@@ -325,7 +219,7 @@ class HangWatch {
     }
 
     [[nodiscard]] StuckCall stuck_call(const ring::Contents& ring, std::uint32_t tid,
-                                       const Seen& seen) const {
+                                       const SeenThread& seen) const {
         std::vector<StuckCall> open = open_calls(ring, 0, tid);
         StuckCall stuck = open.empty() ? StuckCall{} : std::move(open.front());
         stuck.nanoseconds = seen.stood;
@@ -363,12 +257,10 @@ class HangWatch {
     const std::uint64_t limit_;
     const OnHang then_;
     StalledStreams streams_;
+    StalledThreads threads_;
     std::optional<ReportedLaunch> launch_;
     std::vector<UnendedMark> unended_;  // at this look
     HangFile file_;
-    std::map<std::uint32_t, Seen> threads_;
-    std::uint64_t look_ = 0;
-    std::uint64_t shortest_ = 0;  // the shortest time without a step of any thread
     bool came_back_ = false;
     bool has_given_up_ = false;
 };

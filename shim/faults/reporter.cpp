@@ -1,3 +1,7 @@
+// Two processes: the first one shares the memory of the program (a fork would copy its page tables for
+// seconds) and sends no signal when it ends, so the program has no child that it can wait for. It must not
+// run the command itself, because exec turns its end into SIGCHLD, and so it starts the second, which does. A
+// helper that waits from the start would be a child that process 1 and subreapers see, and wait for forever.
 #include "shim/faults/reporter.hpp"
 
 #include <dlfcn.h>
@@ -10,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <string_view>
@@ -44,35 +49,30 @@ class Prepared {
                                       "--process",        std::to_string(getpid()),
                                       "--since",          std::to_string(process.since_unix_ns),
                                       process.folder} {
+        if (process.is_start) words_.emplace_back("--start");
         // The library must not observe the command.
         for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
             if (std::string_view(*entry).substr(0, kPreload.size()) != kPreload) texts_.emplace_back(*entry);
-        for (std::string& text : texts_)
-            environment_.push_back(text.data());
+        environment_ = pointers_to(texts_);
         environment_.push_back(nullptr);
-        if (process.is_start) words_.emplace_back("--start");
-        for (std::string& word : words_)
-            arguments_.push_back(word.data());
-        end_ = arguments_.size();
-        arguments_.push_back(status_);
-        arguments_.push_back(number_);
-        arguments_.push_back(separator_);
+        arguments_ = pointers_to(words_);
+        arguments_.insert(arguments_.end(), {end_, number_, separator_});
         std::ifstream file("/proc/self/cmdline");
         for (std::string word; std::getline(file, word, '\0');)
             program_.push_back(word);
-        for (std::string& word : program_)
-            arguments_.push_back(word.data());
+        const std::vector<char*> program = pointers_to(program_);
+        arguments_.insert(arguments_.end(), program.begin(), program.end());
         arguments_.push_back(nullptr);
     }
 
     void set_end(OwnEnd end) {
-        arguments_[end_] = end.signal != 0 ? signal_ : status_;
-        if (end.signal != 0 || end.status >= 0)
-            write_number(end.signal != 0 ? end.signal : end.status, number_);
+        const bool is_signal = end.signal != 0;
+        if (!is_signal && end.status < 0) return;
+        snprintf(end_, sizeof end_, "%s", is_signal ? "--signal" : "--status");
+        snprintf(number_, sizeof number_, "%d", is_signal ? end.signal : end.status);
     }
-    /// The stacks of the two new processes.
-    [[nodiscard]] void* stack_of_between() { return between_.data() + between_.size(); }
-    [[nodiscard]] void* stack_of_command() { return of_command_.data() + of_command_.size(); }
+    [[nodiscard]] void* stack_of_first() { return stacks_.data() + stacks_.size(); }
+    [[nodiscard]] void* stack_of_second() { return stacks_.data() + stacks_.size() / 2; }
     [[noreturn]] void execute() {
         // This affects only the new process. If the folder is gone, relative names lead nowhere.
         (void)!chdir(here_.c_str());
@@ -82,32 +82,21 @@ class Prepared {
     }
 
   private:
-    /// `number` must not be negative.
-    static void write_number(int number, char (&text)[16]) {
-        char digits[16];
-        int count = 0;
-        do {
-            digits[count++] = static_cast<char>('0' + number % 10);
-            number /= 10;
-        } while (number > 0);
-        for (int i = 0; i < count; ++i)
-            text[i] = digits[count - 1 - i];
-        text[count] = '\0';
+    static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+        std::vector<char*> pointers;
+        for (std::string& text : texts)
+            pointers.push_back(text.data());
+        return pointers;
     }
 
-    using Stack = std::array<char, std::size_t{256} << 10U>;
-
-    alignas(16) Stack between_;
-    alignas(16) Stack of_command_;
+    alignas(16) std::array<char, std::size_t{512} << 10U> stacks_;
     std::string here_;
     std::vector<std::string> words_;
+    std::vector<std::string> program_;
     std::vector<std::string> texts_;  // of the environment
     std::vector<char*> environment_;
     std::vector<char*> arguments_;
-    std::vector<std::string> program_;
-    std::size_t end_ = 0;  // index in arguments_ of the word that says what number_ is
-    char signal_[9] = "--signal";
-    char status_[9] = "--status";
+    char end_[9] = "--status";
     char number_[16] = "unknown";
     char separator_[3] = "--";
 };
@@ -126,31 +115,10 @@ void close_descriptors(unsigned first) {
         close(descriptor);
 }
 
-/// Resets signal handlers, which are the program's and would run on its memory. It bypasses glibc, which does
-/// not allow changes to the handlers of its own signals.
-void forget_handlers() {
-    struct {
-        std::uintptr_t handler;
-        std::uint64_t flags;
-        std::uint64_t restorer;
-        std::uint64_t mask;
-    } action{};
-    for (int signal = 1; signal <= 64; ++signal) {
-        constexpr std::uintptr_t kIgnored = 1;
-        if (syscall(SYS_rt_sigaction, signal, nullptr, &action, sizeof action.mask) != 0) continue;
-        if (action.handler == 0 || action.handler == kIgnored) continue;
-        action = {};
-        syscall(SYS_rt_sigaction, signal, &action, nullptr, sizeof action.mask);
-    }
-}
-
-/// Prepares the new process before it becomes the command. No descriptor of the program stays open. If the
-/// program had no standard error, /dev/null replaces whatever uses its number now.
-void prepare_child() {
-    forget_handlers();
-    sigset_t none;
-    sigemptyset(&none);
-    pthread_sigmask(SIG_SETMASK, &none, nullptr);
+/// Becomes the command. All signals stay blocked, because the program's handlers would run on its memory. The
+/// command unblocks them. No descriptor of the program stays open. If it had no standard error, /dev/null
+/// replaces whatever uses that number now.
+int run_second(void* prepared) {
     if (was_open_at_start(STDERR_FILENO)) {
         dup2(STDERR_FILENO, STDOUT_FILENO);
     } else {
@@ -159,22 +127,16 @@ void prepare_child() {
             dup2(nowhere, standard);
     }
     close_descriptors(STDERR_FILENO + 1);
-}
-
-int become_command(void* prepared) {
-    prepare_child();
     static_cast<Prepared*>(prepared)->execute();
 }
 
-/// The process between the program and the command. It must not run another program itself, because its exit
-/// would then send a signal to the program.
-int stand_between(void* prepared) {
-    void* const stack = static_cast<Prepared*>(prepared)->stack_of_command();
-    const long command = clone(become_command, stack, CLONE_VM | CLONE_VFORK | SIGCHLD, prepared);
+int run_first(void* prepared) {
+    void* const stack = static_cast<Prepared*>(prepared)->stack_of_second();
+    const long second = clone(run_second, stack, CLONE_VM | CLONE_VFORK | SIGCHLD, prepared);
     // A restarted program needs the port and the device memory of this one.
     close_descriptors(0);
-    if (command > 0) syscall(SYS_wait4, command, nullptr, 0, nullptr);
-    syscall(SYS_exit_group, command > 0 ? 0 : 1);
+    if (second > 0) syscall(SYS_wait4, second, nullptr, 0, nullptr);
+    syscall(SYS_exit_group, second > 0 ? 0 : 1);
     __builtin_unreachable();
 }
 
@@ -224,12 +186,10 @@ bool start_reporter(OwnEnd end) {
     sigset_t present;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &present);
-    // fork() would copy the page tables, which takes seconds for a large program. The new process shares the
-    // memory, has a stack of its own, and sends no signal when it ends.
-    const long between = clone(stand_between, prepared->stack_of_between(), CLONE_VM, prepared);
+    const long first = clone(run_first, prepared->stack_of_first(), CLONE_VM, prepared);
     pthread_sigmask(SIG_SETMASK, &present, nullptr);
-    if (between > 0) await(between);
-    return between > 0;
+    if (first > 0) await(first);
+    return first > 0;
 }
 
 }  // namespace aoti_dbg

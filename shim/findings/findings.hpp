@@ -16,8 +16,7 @@
 #include <vector>
 
 #include "config/options.hpp"
-#include "serializer/finding.hpp"
-#include "shim/findings/finding_pattern.hpp"
+#include "shim/findings/finding_judgement.hpp"
 
 namespace aoti_dbg {
 
@@ -59,7 +58,6 @@ class Findings {
     [[nodiscard]] const FindingCounts& counts() const { return counts_; }
 
   private:
-    enum class Anomaly : std::uint8_t { nan, inf };
     using Arguments = std::vector<MeasuredArgument>;
     /// A call that wrote a buffer that already had the anomaly.
     struct Suspect {
@@ -76,8 +74,6 @@ class Findings {
         std::vector<std::uint64_t>
             written_weights;  // addresses; an anomaly in these weights comes from this run
     };
-    /// The comparison of one call's inputs and outputs for one anomaly.
-    struct Judgement;
     /// The identity of an origin: kind, model, call site, call number if the site is unknown, and the name of
     /// the kernel, input or weight.
     using Key = std::tuple<Finding::Kind, std::uint32_t, std::uint32_t, std::uint32_t, std::string>;

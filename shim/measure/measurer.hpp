@@ -61,6 +61,8 @@ class Measurer final : public SessionPart {
     void append_coverage(CoverageLine& line) const override;
 
   private:
+    // At process exit the driver may be gone already.
+    static constexpr std::uint64_t kPatienceAtEnd = 2'000'000'000;
     struct ByKey {
         bool operator()(const StreamKey& one, const StreamKey& other) const;
     };

@@ -55,7 +55,6 @@ struct SavedCounts {
     // The part of the totals that was removed with its run.
     Count evicted{0};  // files
     Count evicted_linked{0};
-    Count evicted_bytes{0};
     Count evicted_linked_bytes{0};
 
     /// Counts tensors of removed runs by reason. Includes removed files and tensors that were never written.

@@ -165,7 +165,6 @@ std::uint64_t TensorSaver::free_if_unnamed(std::uint64_t content) {
     if (found == on_disk_.end() || found->second.names != 0 || found->second.coming != 0) return 0;
     const std::uint64_t bytes = found->second.bytes;
     on_disk_.erase(found);
-    counts_.evicted_bytes.fetch_add(bytes, std::memory_order_relaxed);
     return bytes;
 }
 

@@ -1,11 +1,15 @@
 #include "shim/save/tensor_writers.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "base/message.hpp"
+#include "config/byte_size.hpp"
+#include "shim/runtime/clock.hpp"
 #include "shim/runtime/own_descriptors.hpp"
 #include "shim/runtime/own_thread.hpp"
 #include "shim/save/tensor_writers_job.hpp"
@@ -19,6 +23,7 @@ constexpr std::uint32_t kMostJobs = 8192;
 // threads write no faster than two. On larger machines the program keeps half of the processors.
 constexpr std::uint32_t kMostThreadsUnasked = 8;
 constexpr std::uint32_t kMostOfFew = 4;
+constexpr std::uint64_t kBetweenLines = 5'000'000'000;
 
 std::uint32_t threads_that_do_well() {
     cpu_set_t processors;
@@ -58,7 +63,7 @@ Result<TensorWriters*> TensorWriters::start(const SavingSettings& settings, std:
     auto* const writers = new TensorWriters(threads == 0 ? threads_that_do_well() : threads);
     Result<std::unique_ptr<TensorSaver>> saver =
         TensorSaver::make(settings, [writers](Severity severity, std::string line) {
-            writers->save_status_.say(severity, std::move(line));
+            writers->messages_.say(severity, std::move(line));
         });
     if (!saver.ok()) {
         delete writers;
@@ -70,7 +75,6 @@ Result<TensorWriters*> TensorWriters::start(const SavingSettings& settings, std:
         writers->threads_ = 0;
         return Status::error("cannot create a thread to write tensors");
     }
-    writers->save_status_.start([writers] { return writers->numbers(); });
     return writers;
 }
 
@@ -109,14 +113,19 @@ void TensorWriters::run() {
     try {
         work();
     } catch (...) {
-        save_status_.say(Severity::warn,
-                         "out of memory while saving tensors. No more tensors are saved. Save fewer calls.");
+        messages_.say(Severity::warn,
+                      "out of memory while saving tensors. No more tensors are saved. Save fewer calls.");
         abandon();
     }
 }
 
+void TensorWriters::leave_out(LeftOut why) {
+    print_news();
+    saver_->count_left_out(why);
+}
+
 SavingJob* TensorWriters::open(const TensorToSave& what, std::uint32_t patience_ms) {
-    save_status_.tell();
+    print_news();
     const auto refuse = [this](LeftOut why) {
         leave_out(why);
         return nullptr;
@@ -232,6 +241,7 @@ void TensorWriters::make_ready(Job& job, Place place) {
 }
 
 void TensorWriters::end_of_run(std::uint32_t run, bool had_finding) {
+    print_news();
     saver_->end_run(run, had_finding);
     if (!saver_->has_to_evict()) return;
     const std::lock_guard lock(mutex_);
@@ -239,18 +249,12 @@ void TensorWriters::end_of_run(std::uint32_t run, bool had_finding) {
     work_.notify_one();
 }
 
-SaveProgress TensorWriters::progress() {
-    save_status_.tell();
-    return numbers();
-}
-
-SaveProgress TensorWriters::numbers() const {
+SaveProgress TensorWriters::progress() const {
     const SavedCounts& counts = saver_->counts();
     SaveProgress progress;
     progress.files = counts.files_on_disk();
     progress.linked = counts.linked_on_disk();
     progress.removed = counts.all_removed();
-    progress.bytes_removed = counts.evicted_bytes.load(std::memory_order_relaxed);
     progress.bytes = counts.bytes.load(std::memory_order_relaxed);
     progress.jobs_left = unfinished_.load(std::memory_order_relaxed);
     // Keep this order: handled bytes were appended before.
@@ -258,6 +262,30 @@ SaveProgress TensorWriters::numbers() const {
     progress.bytes_left = bytes_appended_.load(std::memory_order_relaxed) - progress.bytes_handled;
     progress.left_out = counts.all_left_out();
     return progress;
+}
+
+void TensorWriters::print_news() {
+    messages_.print();
+    // A log of a program that saves for hours needs no such lines.
+    if (is_progress_due() && isatty(STDERR_FILENO) == 1) print_progress("");
+}
+
+/// Returns true every few seconds while tensors wait to be written.
+bool TensorWriters::is_progress_due() {
+    const std::uint64_t now = coarse_nanoseconds();
+    std::uint64_t next = next_progress_.load(std::memory_order_relaxed);
+    if (unfinished_.load(std::memory_order_relaxed) != 0)
+        return now >= next && next_progress_.compare_exchange_strong(next, now + kBetweenLines);
+    next_progress_.store(now + kBetweenLines, std::memory_order_relaxed);
+    return false;
+}
+
+/// Allocates nothing, because a std::string holds the text of a byte size without allocating.
+void TensorWriters::print_progress(const char* hint) const {
+    const SaveProgress now = progress();
+    message(Severity::info, "saving tensors: %llu saved, %s written; %llu to go, %s.%s",
+            static_cast<unsigned long long>(now.files), byte_size_text(now.bytes).c_str(),
+            static_cast<unsigned long long>(now.jobs_left), byte_size_text(now.bytes_left).c_str(), hint);
 }
 
 }  // namespace aoti_dbg

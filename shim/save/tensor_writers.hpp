@@ -1,7 +1,8 @@
 // The threads that write saved tensors, and their queue. A producer opens a job, appends chunks in order and
-// closes it. The threads have descriptors of their own (own_descriptors.hpp), so another thread prints for
-// them. One thread at a time works on a job, and a job without chunks needs no thread. Any thread may write a
-// part, which is a chunk of a large job. A forked child inherits none of this: it belongs to the session.
+// closes it. The threads have descriptors of their own (own_descriptors.hpp), so the
+// program's threads print for them. One thread at a time works on a job, and a job without chunks needs no
+// thread. Any thread may write a part, which is a chunk of a large job. A forked child inherits none of this:
+// it belongs to the session.
 #pragma once
 
 #include <atomic>
@@ -16,8 +17,7 @@
 
 #include "base/status.hpp"
 #include "config/options.hpp"
-#include "shim/save/save_progress.hpp"
-#include "shim/save/save_status.hpp"
+#include "shim/save/held_messages.hpp"
 #include "shim/save/tensor_job.hpp"
 #include "shim/save/tensor_saver.hpp"
 
@@ -27,6 +27,19 @@ namespace aoti_dbg {
 SavingSettings saving_settings(const Options& options, const std::string& out, const std::string& here,
                                const HeaderFacts& header);
 
+struct SaveProgress {
+    std::uint64_t files = 0;  // on disk, including links
+    std::uint64_t linked = 0;
+    std::uint64_t removed = 0;    // tensors removed with their runs
+    std::uint64_t bytes = 0;      // written
+    std::uint64_t jobs_left = 0;  // tensors that were handed over completely
+    std::uint64_t bytes_left = 0;
+    std::uint64_t bytes_handled = 0;  // written, linked or left out
+    std::uint64_t left_out = 0;       // tensors left out for any other reason
+};
+
+/// The program's threads call open(), leave_out() and end_of_run(), which also print held messages and, on a
+/// terminal, the progress of a long save.
 class TensorWriters {
   public:
     /// Creates the folder, the index and `threads` threads (0: a number that suits this machine). The object
@@ -36,7 +49,7 @@ class TensorWriters {
     /// `patience_ms`. The queue counts tensors. The owner of the memory bounds their bytes.
     SavingJob* open(const TensorToSave& what, std::uint32_t patience_ms = 10000);
     /// Counts a tensor without a job, for example one that is too large or whose bytes are unknown.
-    void leave_out(LeftOut why) { saver_->count_left_out(why); }
+    void leave_out(LeftOut why);
     /// Counts a tensor without a job when is_stopped().
     void leave_out_when_stopped() { leave_out(saver_->is_stopped() ? LeftOut::stopped : LeftOut::late); }
     /// Announces facts before the first chunk, so that a tensor equal to a saved one is not written at all.
@@ -59,7 +72,7 @@ class TensorWriters {
     [[nodiscard]] bool is_stopped() const {
         return saver_->is_stopped() || is_ending_.load(std::memory_order_relaxed);
     }
-    SaveProgress progress();
+    [[nodiscard]] SaveProgress progress() const;
 
     /// Waits until every closed job is on disk. Returns false on timeout.
     bool drain(std::uint32_t patience_ms);
@@ -68,7 +81,8 @@ class TensorWriters {
     /// the way out.
     bool finish(std::uint32_t patience_ms);
     /// Finishes at process exit and waits as long as something reaches the disk within each `patience_ms`.
-    /// Shows progress on a terminal. The second SIGINT abandons the rest. A signal handler may call this too.
+    /// Prints the progress every few seconds. The second SIGINT abandons the rest. A signal handler may call
+    /// this too.
     bool finish_unless_interrupted(std::uint32_t patience_ms);
     /// Leaves out waiting jobs and discards unfinished files, so that finish() is quick. A signal handler may
     /// call this too.
@@ -102,10 +116,12 @@ class TensorWriters {
     void make_ready(Job& job, Place place = Place::back);
     void wake();
     void leave_rest();
-    [[nodiscard]] SaveProgress numbers() const;
+    void print_news();
+    [[nodiscard]] bool is_progress_due();
+    void print_progress(const char* hint) const;
 
     const std::uint32_t wanted_;  // number of threads
-    SaveStatus save_status_;
+    HeldMessages messages_;
     WriteBack write_back_;
     std::unique_ptr<TensorSaver> saver_;
 
@@ -124,6 +140,7 @@ class TensorWriters {
     std::atomic<std::uint64_t> unfinished_{0};  // closed but not over
     std::atomic<std::uint64_t> bytes_appended_{0};
     std::atomic<std::uint64_t> bytes_handled_{0};
+    std::atomic<std::uint64_t> next_progress_{0};  // time of the next line
     std::atomic<bool> has_own_descriptors_{false};
     std::atomic<bool> is_ending_{false};
     std::atomic<bool> is_late_{false};

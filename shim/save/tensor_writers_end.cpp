@@ -15,6 +15,8 @@ namespace {
 
 // Extra time after the deadline for the threads to stop. On a slow disk one piece of a tensor takes a while.
 constexpr std::uint32_t kLastMilliseconds = 2000;
+// A shorter wait at exit needs no explanation.
+constexpr std::uint64_t kFirstLine = 1'000'000'000;
 
 /// Returns true as soon as `condition` is true, or false on timeout.
 template <typename Condition>
@@ -28,14 +30,6 @@ bool wait_for(Condition condition, std::uint32_t milliseconds) {
         nap.tv_nsec = std::min(2 * nap.tv_nsec, kLongestNap);
     }
     return true;
-}
-
-void say_what_is_left(const SaveProgress& progress, const SavingPace& pace) {
-    ProgressText left;
-    add_left(left, progress, pace);
-    message(Severity::warn,
-            "interrupted with %s. The library still writes them. Press Ctrl-C again to skip them.",
-            left.c_str());
 }
 
 }  // namespace
@@ -60,16 +54,15 @@ bool TensorWriters::finish(std::uint32_t patience_ms) {
     wake();
     const bool ended =
         wait_for([this] { return has_ended_.load(std::memory_order_acquire); }, kLastMilliseconds);
-    save_status_.end();
+    messages_.print();
     return drained && ended;
 }
 
 bool TensorWriters::finish_unless_interrupted(std::uint32_t patience_ms) {
     if (drain(0)) return finish(0);
     const Interrupts interrupts;
-    save_status_.set_ending(interrupts.are_counted() ? " (press Ctrl-C twice to stop)" : "");
-    SavingPace pace;
-    pace.note(numbers(), monotonic_nanoseconds());
+    const char* hint = interrupts.are_counted() ? " Press Ctrl-C twice to skip the rest." : "";
+    next_progress_.store(monotonic_nanoseconds() + kFirstLine, std::memory_order_relaxed);
     unsigned heeded = 0;
     const auto is_over = [&] {
         for (; heeded < interrupts.count() && !is_abandoned_.load(std::memory_order_relaxed); ++heeded) {
@@ -77,18 +70,20 @@ bool TensorWriters::finish_unless_interrupted(std::uint32_t patience_ms) {
                 abandon();
                 continue;
             }
-            const SaveProgress progress = numbers();
-            pace.note(progress, monotonic_nanoseconds());
-            save_status_.set_ending(" (press Ctrl-C to stop)");
-            say_what_is_left(progress, pace);
+            hint = " Press Ctrl-C to skip the rest.";
+            message(Severity::warn,
+                    "interrupted with %llu tensors to go. The library still writes them. Press Ctrl-C again "
+                    "to skip them.",
+                    static_cast<unsigned long long>(unfinished_.load(std::memory_order_relaxed)));
         }
+        messages_.print();
+        if (is_progress_due()) print_progress(hint);
         return unfinished_.load(std::memory_order_acquire) == 0 ||
                is_abandoned_.load(std::memory_order_relaxed);
     };
     const auto done = [this] {
-        const SaveProgress progress = numbers();
-        return progress.files + progress.removed + progress.bytes + progress.bytes_handled +
-               progress.left_out;
+        const SaveProgress now = progress();
+        return now.files + now.removed + now.bytes + now.bytes_handled + now.left_out;
     };
     for (std::uint64_t before = done(); !wait_for(is_over, patience_ms) && done() != before;)
         before = done();

@@ -28,6 +28,9 @@ struct CallArgument {
     TensorHandle handle = nullptr;
     std::uint64_t address = 0;
     ShortText text;
+
+    static CallArgument of_scalar(const PlannedArgument& facts, const ShortText& text);
+    static CallArgument of_pointer(const PlannedArgument& facts, std::uint64_t address);
 };
 
 /// Reads arguments in order, following the System V calling convention.

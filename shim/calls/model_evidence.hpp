@@ -1,0 +1,21 @@
+// Keeps the package files of a model beside the recording (record/evidence), so that reports can show
+// sources.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "shim/record/evidence.hpp"
+
+namespace aoti_dbg {
+
+struct ModelToKeep {
+    std::uint16_t number;
+    const std::string& path;
+    const TorchLibrary& torch;
+};
+
+/// Does nothing without a session or an output folder. Writes files and must not be called with a lock.
+void keep_model_evidence(const ModelToKeep& model);
+
+}  // namespace aoti_dbg
