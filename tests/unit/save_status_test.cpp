@@ -112,10 +112,10 @@ TEST_CASE("A line that its thread is still writing is complete after the end") {
     CHECK(there() < full);
     dup2(stderr_before, STDERR_FILENO);
     reader.join();
-    std::string told;
+    std::string text;
     for (ssize_t count = 0; (count = read(ends[0], bytes.data(), bytes.size())) > 0;)
-        told.append(bytes.data(), static_cast<std::size_t>(count));
-    CHECK(told.find("warn: said\n") != std::string::npos);
+        text.append(bytes.data(), static_cast<std::size_t>(count));
+    CHECK(text.find("warn: said\n") != std::string::npos);
     for (const int descriptor : {stderr_before, ends[0], ends[1]})
         close(descriptor);
 }
