@@ -1,4 +1,5 @@
 """Checks the texts for readers: length of pages, length of sentences, old words, marks of commands, links.
+Checks comments, titles of tests and names in code for old words, too.
 
 Rules without exceptions fail at once. Old words and long sentences are counted per file and compared with
 scripts/docs_baseline.json: a higher number fails. `--update` lowers the numbers, drops deleted files and adds
@@ -16,6 +17,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import docs_code
 import docs_messages
 import docs_pages
 
@@ -110,7 +112,8 @@ def counted() -> dict[str, dict[str, list[str]]]:
         for kind, where in places.items():
             if where:
                 found[kind][name_of(path)] = where
-    return found
+    files = {name_of(path): path for path in listed(*docs_code.KINDS)}
+    return found | {"old words in code": docs_code.old_places(files, old_words)}
 
 
 def length_limit(name: str) -> int | None:
