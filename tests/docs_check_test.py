@@ -66,6 +66,21 @@ class Pages(unittest.TestCase):
         ):
             self.assertEqual(docs_pages.fence_problems(text), [], text)
 
+    def test_a_quote_has_the_lines_of_its_file_in_their_order(self):
+        with tempfile.TemporaryDirectory() as place:
+            folder = pathlib.Path(place)
+            (folder / "a.hpp").write_text("int a;\n    int b;\nint c;\n")
+            for quote, problems in {
+                "int a;\n    int b;": 0,
+                "int a;\n...\nint c;": 0,
+                "    ...\nint c;": 0,
+                "int a;\nint c;": 1,
+                "int c;\n...\nint a;": 1,
+            }.items():
+                text = f"<!-- from: a.hpp -->\n```cpp\n{quote}\n```\n"
+                self.assertEqual(len(docs_pages.wrong_quotes(folder, text)), problems, quote)
+            self.assertEqual(len(docs_pages.wrong_quotes(folder, "<!-- from: b.hpp -->\n```cpp\nint a;\n```\n")), 1)
+
     def test_comments_are_not_counted_as_words_and_all_else_is(self):
         self.assertEqual(docs_pages.words("<!-- run: x -->\n# One two\n\n```sh\nthree four\n```\n"), 7)
 
