@@ -58,11 +58,11 @@ struct Armed : Preloaded {
 TEST_CASE("Each tensor of a run is in the map under its name in the wrapper source") {
     const Armed run(cuda_models({"--runs", "3"}, {"stats"}));
     const TensorMap map = map_in(run.out());
-    const Lines made = {"made buf0 (later buf1) 512 let go",
+    const Lines made = {"made buf0 (later buf1) 512 freed",
                         "made buf2 128 outlived",
                         "made buf3 1024 outlived",
-                        "made buf4 512 let go",
-                        "made buf5 512 let go",
+                        "made buf4 512 freed",
+                        "made buf5 512 freed",
                         "made buf6 512"};  // a view of it is an output
     CHECK(facts_of(map, 0) == joined({"input arg2_1 512"}, made));
     for (std::uint32_t number = 1; number < 3; ++number)
@@ -92,9 +92,9 @@ TEST_CASE("Tensors that an op returns end where the source frees them, or at the
     for (std::uint32_t number = 0; number < 3; ++number) {
         CAPTURE(number);
         CHECK(facts_of(map, number) ==
-              Lines{"input arg2_1 512", "made buf0 (later buf1) 512 let go", "made buf2 128 outlived",
-                    "made buf3 1024 outlived", "made buf4 512 let go", "returned buf7 512 let go",
-                    "returned buf8 1024 let go", "made buf5 512 let go", "made buf6 512"});
+              Lines{"input arg2_1 512", "made buf0 (later buf1) 512 freed", "made buf2 128 outlived",
+                    "made buf3 1024 outlived", "made buf4 512 freed", "returned buf7 512 freed",
+                    "returned buf8 1024 freed", "made buf5 512 freed", "made buf6 512"});
         std::map<std::string, Slot> slots;
         for (const Slot& slot : map.slots)
             if (slot.run == number) slots[name_of(slot)] = slot;
@@ -111,9 +111,9 @@ TEST_CASE("A run that fails has no outputs") {
     CAPTURE(run.outcome.err);
     CHECK(run.outcome.exit_code != 0);
     CHECK(facts_of(map_in(run.out()), 0) ==
-          Lines{"input arg2_1 512", "made buf0 (later buf1) 512 let go", "made buf2 128 let go",
-                "made buf3 1024 let go", "made buf4 512 let go", "returned buf7 512 let go",
-                "returned buf8 1024 let go", "made buf5 512 let go", "made buf6 512"});
+          Lines{"input arg2_1 512", "made buf0 (later buf1) 512 freed", "made buf2 128 freed",
+                "made buf3 1024 freed", "made buf4 512 freed", "returned buf7 512 freed",
+                "returned buf8 1024 freed", "made buf5 512 freed", "made buf6 512"});
 }
 
 TEST_CASE("Concurrent threads and models get maps of their own runs") {
