@@ -150,8 +150,8 @@ def compile_packages(torch, device: str, name: str, packages: list[str], folder:
         )
         for package in packages:
             started = time.monotonic()
-            is_wanted = device == "cpu" or name.startswith("fault_")
-            config = {**(case.config if is_wanted else {}), **VARIANTS[package.partition("-")[2]]}
+            keeps_config = device == "cpu" or name.startswith("fault_")
+            config = {**(case.config if keeps_config else {}), **VARIANTS[package.partition("-")[2]]}
             torch._inductor.aoti_compile_and_package(exported, package_path=str(partial), inductor_configs=config)
             partial.replace(folder / f"{package}.pt2")
             print(f"compiled {package} for {device} in {time.monotonic() - started:.0f} s", flush=True)

@@ -101,13 +101,14 @@ int main() {
             device.launch(launch, stream);
         }
     };
+    const auto copy = [&](std::uint64_t all, std::uint64_t each) {
+        for (std::uint64_t at = 0; at < all; at += each)
+            STATS_DRIVER(cuMemcpyDtoHAsync, static_cast<char*>(to.host()) + at % (8 * kPiece),
+                         memory.address() + at, each, stream);
+    };
 
     std::printf("\n1 GiB to the host, in pieces of 32 MiB:\n");
-    print_rate("the driver's copies", kBytes, time_of(stream, [&] {
-                   for (std::uint64_t at = 0; at < kBytes; at += kPiece)
-                       STATS_DRIVER(cuMemcpyDtoHAsync, static_cast<char*>(to.host()) + at % (8 * kPiece),
-                                    memory.address() + at, kPiece, stream);
-               }));
+    print_rate("the driver's copies", kBytes, time_of(stream, [&] { copy(kBytes, kPiece); }));
     for (const std::uint32_t blocks : {8, 16, 32, 64, 132, 264, 528})
         print_rate("copied and hashed by " + std::to_string(blocks) + " blocks", kBytes,
                    time_of(stream, [&] { bring(kBytes, kPiece, blocks, true); }));
@@ -123,11 +124,7 @@ int main() {
     std::printf("\nSix tensors of a call:\n");
     for (const std::uint64_t each : {4096ULL, 65536ULL, 1048576ULL}) {
         const std::string size = std::to_string(each >> 10U) + " KiB each";
-        print_rate("the driver's copies, " + size, 6 * each, time_of(stream, [&] {
-                       for (std::uint64_t at = 0; at < 6 * each; at += each)
-                           STATS_DRIVER(cuMemcpyDtoHAsync, static_cast<char*>(to.host()) + at,
-                                        memory.address() + at, each, stream);
-                   }));
+        print_rate("the driver's copies, " + size, 6 * each, time_of(stream, [&] { copy(6 * each, each); }));
         const std::uint32_t blocks = blocks_to_save(each, true, device.limits());
         print_rate("copied and hashed, " + size + ", " + std::to_string(blocks) + " blocks", 6 * each,
                    time_of(stream, [&] { bring(6 * each, each, blocks, true); }));

@@ -15,7 +15,7 @@ VALUE, ADDED, RATIO = "value", "added", "ratio"
 SHARE, FASTER, RATE = "share", "faster", "rate"
 # The destination, and who saves.
 DISK, MEMORY = "disk", "memory"
-LEVEL_1, PYTORCH, NOBODY = "level 1", "PyTorch", "nobody"
+LEVEL_1, PYTORCH, NO_TENSORS = "level 1", "PyTorch", "nobody"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,13 +148,13 @@ def _level_1(model: str, device: str, runs: int, linked: dict, written: dict) ->
     links, none = "level 1", "level 1, nothing linked"
     files = ("{gpu}/file_bench", "{save}", "{sizes}")
     return (
-        Variant("as released", released, False, _ONE_THREAD, saves=NOBODY),
+        Variant("as released", released, False, _ONE_THREAD, saves=NO_TENSORS),
         Variant(links, released, True, level_1, limits=linked, saves=LEVEL_1),
         Variant(none, released, True, level_1, limits=written, saves=LEVEL_1, preload_first="{gpu}/no_links"),
         Variant("PyTorch's level 1", printer, False, _ONE_THREAD, saves=PYTORCH),
         Variant("PyTorch's level 1, a folder a run", kept, False, _ONE_THREAD, saves=PYTORCH),
-        Variant(f"the file system alone, files of {links}", files, saves=NOBODY, files_of=links),
-        Variant(f"the file system alone, files of {none}", files, saves=NOBODY, files_of=none),
+        Variant(f"the file system alone, files of {links}", files, saves=NO_TENSORS, files_of=links),
+        Variant(f"the file system alone, files of {none}", files, saves=NO_TENSORS, files_of=none),
     )
 
 

@@ -78,13 +78,13 @@ int main(int argc, char** argv) {
         writers.close(job, facts);
     }
     if (!writers.finish(600000)) return 1;
-    const double stand = bench::nanoseconds_since(start);
+    const double named = bench::nanoseconds_since(start);
     const int folder = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0 || syncfs(folder) != 0) return 1;
     const double synced = bench::nanoseconds_since(start);
     close(folder);
     const double all = static_cast<double>(bytes) * tensors;
     std::printf("%d tensors of %zu bytes: stand %.2f GB/s, %.0f files/s; on disk %.2f GB/s\n", tensors, bytes,
-                all / stand, tensors * 1e9 / stand, all / synced);
+                all / named, tensors * 1e9 / named, all / synced);
     return 0;
 }

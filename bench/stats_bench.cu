@@ -114,9 +114,9 @@ class Bench {
         for (const std::uint64_t bytes : {1ULL << 12U, 1ULL << 16U, 1ULL << 19U, 1ULL << 21U, 1ULL << 22U})
             for (const std::uint32_t tensors : {1U, 3U, 6U, 8U})
                 launches(bytes, tensors, kPrinted);
-        for (const Wanted wanted : {Wanted::findings, kPrinted, kPrinted | Wanted::indices, kAll}) {
-            launches(1ULL << 16U, 3, wanted);
-            launches(10000, 3, wanted);
+        for (const Wanted requested : {Wanted::findings, kPrinted, kPrinted | Wanted::indices, kAll}) {
+            launches(1ULL << 16U, 3, requested);
+            launches(10000, 3, requested);
         }
         std::printf("\n");
         clear_bits<<<1024, 256>>>(static_cast<unsigned*>(data_), kBytes / 4, 0x08080808U);
@@ -158,26 +158,26 @@ class Bench {
                     100 * rate / copy_rate_);
     }
 
-    StatisticsLaunch launch_of(const TensorView& tensor, std::uint32_t tensors, Wanted wanted) {
+    StatisticsLaunch launch_of(const TensorView& tensor, std::uint32_t tensors, Wanted requested) {
         StatisticsLaunch launch;
         const std::uint32_t blocks =
-            blocks_for(tensor.dtype, element_count(tensor.sizes), wanted, device_.limits());
-        const std::uint32_t lines = shape_of(tensor, wanted, blocks).lines();
+            blocks_for(tensor.dtype, element_count(tensor.sizes), requested, device_.limits());
+        const std::uint32_t lines = shape_of(tensor, requested, blocks).lines();
         for (std::uint32_t i = 0; i < tensors; ++i) {
             TensorView one = tensor;
             one.data = static_cast<const char*>(tensor.data) + i * (kBytes / 16);
             if ((i + 1) * lines > lines_.all().size() ||
-                !add_job(launch, one, wanted, blocks, lines_.address(std::size_t{i} * lines)))
+                !add_job(launch, one, requested, blocks, lines_.address(std::size_t{i} * lines)))
                 fail("a job does not fit", 0);
         }
         launch.sequence = 1;
         return launch;
     }
 
-    void bandwidth(DType dtype, const char* what, Wanted wanted) {
+    void bandwidth(DType dtype, const char* what, Wanted requested) {
         const std::int64_t sizes[] = {static_cast<std::int64_t>(kBytes / element_size(dtype))};
         const std::int64_t strides[] = {1};
-        StatisticsLaunch launch = launch_of({data_, dtype, sizes, strides}, 1, wanted);
+        StatisticsLaunch launch = launch_of({data_, dtype, sizes, strides}, 1, requested);
         line(dtype, what, median_ms([&] { device_.launch(launch, nullptr); }));
     }
 
@@ -189,22 +189,23 @@ class Bench {
     void transposed() {
         const std::int64_t sizes[] = {16384, 16384};
         const std::int64_t strides[] = {1, 16384};
-        for (const Wanted wanted : {kPrinted, kAll}) {
-            StatisticsLaunch launch = launch_of({data_, DType::float32, sizes, strides}, 1, wanted);
-            line(DType::float32, depends_on_order(wanted) ? "transposed, everything" : "transposed, printed",
+        for (const Wanted requested : {kPrinted, kAll}) {
+            StatisticsLaunch launch = launch_of({data_, DType::float32, sizes, strides}, 1, requested);
+            line(DType::float32,
+                 depends_on_order(requested) ? "transposed, everything" : "transposed, printed",
                  median_ms([&] { device_.launch(launch, nullptr); }));
         }
     }
 
-    void launches(std::uint64_t bytes, std::uint32_t tensors, Wanted wanted) {
+    void launches(std::uint64_t bytes, std::uint32_t tensors, Wanted requested) {
         const std::int64_t sizes[] = {static_cast<std::int64_t>(bytes / 2)};
         const std::int64_t strides[] = {1};
-        StatisticsLaunch launch = launch_of({data_, DType::float16, sizes, strides}, tensors, wanted);
-        const char* what = wants(wanted, Wanted::hash)
+        StatisticsLaunch launch = launch_of({data_, DType::float16, sizes, strides}, tensors, requested);
+        const char* what = wants(requested, Wanted::hash)
                                ? "everything"
-                               : (wants(wanted, Wanted::indices)
+                               : (wants(requested, Wanted::indices)
                                       ? "indices"
-                                      : (wants(wanted, Wanted::printed) ? "printed" : "findings"));
+                                      : (wants(requested, Wanted::printed) ? "printed" : "findings"));
         char text[96];
         std::snprintf(text, sizeof(text), "%u x %g KiB fp16, %u blocks, %s", tensors,
                       static_cast<double>(bytes) / 1024, launch.blocks, what);

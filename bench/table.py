@@ -56,10 +56,10 @@ def _heading(result: dict) -> list[str]:
     ]
 
 
-def _median_of(rows: list[dict], **wanted) -> float | None:
+def _median_of(rows: list[dict], **expected) -> float | None:
     """Return the median in nanoseconds of the one matching row."""
     for row in rows:
-        if row["values"] and all(row[member] == value for member, value in wanted.items()):
+        if row["values"] and all(row[member] == value for member, value in expected.items()):
             return statistics.median(row["values"])
     return None
 

@@ -9,6 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts" / "lib"))
 import docs_check
+import docs_code
 import docs_messages
 import docs_pages
 import message_list
@@ -64,6 +65,21 @@ class Pages(unittest.TestCase):
             "```text\noutput\n```\n",
         ):
             self.assertEqual(docs_pages.fence_problems(text), [], text)
+
+    def test_a_quote_has_the_lines_of_its_file_in_their_order(self):
+        with tempfile.TemporaryDirectory() as place:
+            folder = pathlib.Path(place)
+            (folder / "a.hpp").write_text("int a;\n    int b;\nint c;\n")
+            for quote, problems in {
+                "int a;\n    int b;": 0,
+                "int a;\n...\nint c;": 0,
+                "    ...\nint c;": 0,
+                "int a;\nint c;": 1,
+                "int c;\n...\nint a;": 1,
+            }.items():
+                text = f"<!-- from: a.hpp -->\n```cpp\n{quote}\n```\n"
+                self.assertEqual(len(docs_pages.wrong_quotes(folder, text)), problems, quote)
+            self.assertEqual(len(docs_pages.wrong_quotes(folder, "<!-- from: b.hpp -->\n```cpp\nint a;\n```\n")), 1)
 
     def test_comments_are_not_counted_as_words_and_all_else_is(self):
         self.assertEqual(docs_pages.words("<!-- run: x -->\n# One two\n\n```sh\nthree four\n```\n"), 7)
@@ -156,6 +172,54 @@ class Counting(unittest.TestCase):
         self.assertEqual(docs_check.length_limit("docs/internals/architecture.md"), 3000)
         self.assertIsNone(docs_check.length_limit("docs/internals/benchmarks.md"))
         self.assertIsNone(docs_check.length_limit("cli/README.md"))
+
+
+class Code(unittest.TestCase):
+    def places(self, files: dict[str, str]) -> list[str]:
+        """Return what is found in files with these names and texts."""
+        with tempfile.TemporaryDirectory() as place:
+            paths = {}
+            for name, text in files.items():
+                paths[name] = pathlib.Path(place) / name
+                paths[name].parent.mkdir(parents=True, exist_ok=True)
+                paths[name].write_text(text)
+            found = docs_code.old_places(paths, docs_check.old_words)
+        return [one.split(" (use")[0] for places in found.values() for one in places]
+
+    def test_old_words_in_names_are_found_however_they_are_joined(self):
+        for name in ("told", "told_", "g_told", "is_told_by_ring", "ToldSource", "kWantedSets", "nobody_waits", "LookedAt",
+                     "let_oldest_go", "made_by", "note_made", "note_context_gone", "still_stands", "ended_well",
+                     "AOTI_DBG_CONTEXT_GOES"):  # fmt: skip
+            self.assertIsNotNone(docs_code.old_name(name), name)
+
+    def test_names_of_normal_english_are_not_found(self):
+        for name in ("made", "make_ready", "remade", "left_out", "bytes_left", "AOTI_DBG_STAND_IN", "standard", "outstanding",
+                     "end_run", "go_on", "ftell", "tellp", "unwanted", "look_up", "version_made_by", "arrived"):  # fmt: skip
+            self.assertIsNone(docs_code.old_name(name), name)
+
+    def test_names_comments_and_titles_of_cpp_are_read_and_other_literals_are_not(self):
+        source = 'int told = 1;\nint told_twice;  // whoever\n/* `nobody` a bad end */\n"nobody waits";\nTEST_CASE("a told\\n"\n "tale") {}\n'
+        self.assertEqual(
+            sorted(self.places({"shim/a.cpp": source})),
+            ["shim/a.cpp:1: told", "shim/a.cpp:2: \"whoever\"", "shim/a.cpp:2: told_twice", "shim/a.cpp:3: \"bad end\"",
+             "shim/a.cpp:5: \"told\""],
+        )  # fmt: skip
+
+    def test_python_and_scripts_are_read(self):
+        source = '"""What nobody reads."""\n# wanted\ndef f(told):\n    return "told"\n'
+        self.assertEqual(
+            self.places({"a.py": source}), ['a.py:3: told', 'a.py:2: "wanted"', 'a.py:1: "nobody"']
+        )
+        self.assertEqual(self.places({"a.cmake": "set(told 1)\n# wanted\n"}), ["a.cmake:1: told", 'a.cmake:2: "wanted"'])
+
+    def test_the_name_of_a_file_counts(self):
+        self.assertEqual(self.places({"tests/told_source.cpp": ""}), ["tests/told_source.cpp:1: told_source"])
+
+    def test_a_test_may_use_the_names_of_a_header(self):
+        header = "struct Wanted { int wanted; };\n"
+        self.assertEqual(self.places({"shim/a.hpp": header, "tests/a.cpp": "Wanted a;"}), ["shim/a.hpp:1: Wanted", "shim/a.hpp:1: wanted"])
+        self.assertEqual(self.places({"tests/b.hpp": header, "tests/b.cpp": "int told;"}),
+                         ["tests/b.hpp:1: Wanted", "tests/b.hpp:1: wanted", "tests/b.cpp:1: told"])  # fmt: skip
 
 
 class Baseline(unittest.TestCase):

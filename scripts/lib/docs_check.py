@@ -1,8 +1,9 @@
 """Checks the texts for readers: length of pages, length of sentences, old words, marks of commands, links.
+Checks comments, titles of tests and names in code for old words, too.
 
 Rules without exceptions fail at once. Old words and long sentences are counted per file and compared with
 scripts/docs_baseline.json: a higher number fails. `--update` lowers the numbers, drops deleted files and adds
-new ones. It never raises a number.
+new ones. It never raises a number. `--list` prints every counted place.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import docs_code
 import docs_messages
 import docs_pages
 
@@ -110,7 +112,8 @@ def counted() -> dict[str, dict[str, list[str]]]:
         for kind, where in places.items():
             if where:
                 found[kind][name_of(path)] = where
-    return found
+    files = {name_of(path): path for path in listed(*docs_code.KINDS)}
+    return found | {"old words in code": docs_code.old_places(files, old_words)}
 
 
 def length_limit(name: str) -> int | None:
@@ -128,7 +131,7 @@ def page_problems() -> list[str]:
         limit = length_limit(name)
         if limit and docs_pages.words(text) > limit:
             problems.append(f"{name}: expected at most {limit} words, got {docs_pages.words(text)}")
-        places = docs_pages.dead_links(path, text)
+        places = docs_pages.dead_links(path, text) + docs_pages.wrong_quotes(root, text)
         if name == "README.md" or name.startswith("docs/"):
             places += docs_pages.fence_problems(text)
         problems += [f"{name}:{line}: {what}" for line, what in sorted(places)]
@@ -182,6 +185,7 @@ def total(by_file: dict) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
     before = json.loads(baseline_file.read_text()) if baseline_file.exists() else {}
     now = counted()
@@ -190,6 +194,9 @@ def main() -> int:
         baseline_file.write_text(json.dumps(after, indent=1) + "\n")
         for kind in after:
             print(f"{kind}: {total(before.get(kind, {}))} -> {total(after[kind])}")
+        return 0
+    if arguments.list:
+        print("\n".join(place for by_file in now.values() for places in by_file.values() for place in places))
         return 0
     problems = page_problems() + risen(now, before)
     for problem in problems:

@@ -4,6 +4,7 @@ write files.
 A fence that shows a command has a mark directly above it, an HTML comment:
     <!-- run -->  <!-- run: numbers differ, exit 1 -->  <!-- run: file NAME -->  <!-- gpu -->
     <!-- not run: REASON -->
+A fence that quotes a file has <!-- from: FILE --> there. A line of dots in it stands for lines that it omits.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 
 # A fence in one of these languages shows a command, or text that a reader copies.
 MARKED = {"console", "sh", "bash", "python", "yaml", "ini", "dockerfile"}
-MARK = re.compile(r"^<!-- (run|gpu|not run)(?:: (.+))? -->$")
+MARK = re.compile(r"^<!-- (run|gpu|not run|from)(?:: (.+))? -->$")
 FENCE = re.compile(r"^( *)(`{3,}|~{3,}) *([\w-]*)")
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
@@ -24,7 +25,7 @@ class Fence:
     line: int  # of its first line, counted from 1
     language: str
     body: list[str]
-    mark: str | None = None  # run, gpu, not run
+    mark: str | None = None  # run, gpu, not run, from
     details: str = ""  # the text after the colon in a mark
 
 
@@ -65,6 +66,20 @@ def fence_problems(text: str) -> list[tuple[int, str]]:
     for number, line in enumerate(outside.splitlines(), 1):
         if re.match(r"^    +(\$ |aoti-dbg |scripts/|LD_PRELOAD=)", line):
             problems.append((number, "a command in an indented block. Use a fence with a mark."))
+    return problems
+
+
+def wrong_quotes(root: pathlib.Path, text: str) -> list[tuple[int, str]]:
+    """Return fences that quote a file but differ from it."""
+    problems = []
+    for fence in fences(text):
+        if fence.mark != "from":
+            continue
+        file = root / fence.details
+        parts = re.split(r"^\s*\.\.\.$", "\n".join(fence.body), flags=re.MULTILINE)
+        in_order = ".*".join(re.escape(part.strip("\n")) for part in parts)
+        if not file.is_file() or not re.search(in_order, file.read_text(), re.DOTALL):
+            problems.append((fence.line, f"the fence is not what {fence.details} has"))
     return problems
 
 

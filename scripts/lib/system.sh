@@ -58,7 +58,7 @@ setup_system() {
         [[ -t 0 ]] || sudo=(sudo -n) # never ask without a terminal
     fi
     apt_step() { "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@"; }
-    step "apt-get update" apt_step update || die "apt-get update failed; wanted: ${missing[*]}"
+    step "apt-get update" apt_step update || die "apt-get update failed; requested: ${missing[*]}"
     step "apt-get install ${missing[*]}" apt_step install -y --no-install-recommends "${missing[@]}" ||
         die "could not install: ${missing[*]}"
 }

@@ -31,7 +31,7 @@ on_two() {
 
 # ---- work of several cases at once ----
 
-# await_room COUNT: until fewer jobs than that run. How one has ended is told elsewhere.
+# await_room COUNT: until fewer jobs than that run. Others report how one has ended.
 await_room() {
     while (($(jobs -rp | wc -l) >= $1)); do wait -n || true; done
 }
@@ -100,7 +100,7 @@ run_in() {
 }
 
 # Without our lines; numbers (processes, times, addresses) differ between any two runs, and torch's stack traces show
-# the frames of who stands between.
+# the frames of libraries in between.
 program_errors() {
     grep -avE '^aoti-dbg\[|^ *\[ (before|after)_launch: |frame #' "$1" | sed -E 's/0x[0-9a-f]+|[0-9]+/N/g'
     return 0

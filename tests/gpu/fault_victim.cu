@@ -217,6 +217,17 @@ void ask_for_dump(char* file) {
     std::exit(9);
 }
 
+cudaError_t synchronize(const std::vector<cudaStream_t>& streams) {
+    cudaError_t seen = cudaSuccess;
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+        const cudaError_t error = cudaStreamSynchronize(streams[i]);
+        std::printf("stream %zu: %s\n", i, cudaGetErrorName(error));
+        if (error != cudaSuccess) seen = error;
+    }
+    std::fflush(stdout);
+    return seen;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -272,13 +283,7 @@ int main(int argc, char** argv) {
         }
     }
     if (std::strcmp(end, "exit") == 0) return 0;
-    cudaError_t seen = cudaSuccess;
-    for (std::size_t i = 0; i < streams.size(); ++i) {
-        const cudaError_t error = cudaStreamSynchronize(streams[i]);
-        std::printf("stream %zu: %s\n", i, cudaGetErrorName(error));
-        if (error != cudaSuccess) seen = error;
-    }
-    std::fflush(stdout);
+    const cudaError_t seen = synchronize(streams);
     if (seen != cudaSuccess && std::strcmp(end, "abort") == 0) std::abort();
     return seen == cudaSuccess ? 0 : 3;
 }

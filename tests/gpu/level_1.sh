@@ -1,5 +1,5 @@
 # What step level-1 of scripts/gpu-check does: tensors on disk, against what level 2 measures of them and what the program
-# does without the library. Sourced by cases.sh, by whose rules cases go. Nothing here looks at times.
+# does without the library. Sourced by cases.sh, by whose rules cases go. Nothing here depends on times.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 # saved_in FOLDER SECONDS [NAME=VALUE...] COMMAND...: under the library at level 1.

@@ -1,5 +1,5 @@
 # What step level-2 of scripts/gpu-check does: what is measured, against PyTorch and against itself. Sourced by cases.sh,
-# by whose rules cases go. Whatever takes long to start runs beside something else: nothing here looks at times.
+# by whose rules cases go. Whatever takes long to start runs beside something else: nothing here depends on times.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 # What level 2 is judged on: each as released and with PyTorch's printer for values.
@@ -17,7 +17,7 @@ parity_case() {
         "$build/aoti-dbg" show --format text seen/out | diff -q log -
 }
 
-# A mask of -Inf is no finding; the NaN of a row that is masked as a whole is one, at the softmax that makes it.
+# A mask of -Inf is not a finding. The NaN of a fully masked row is one, at the softmax that creates it.
 findings_case() {
     local package=$packages/masked_attention-released.pt2 log=$case_folder/alone/log
     local command=("$programs/model_victim" failing "$device" "$package")
@@ -43,7 +43,7 @@ findings_case() {
 
 # two_models_case VARIANTS: two models at once, each in its thread and on streams of several kinds. The
 # results are those of the bare program, and each run's tensors held what torch says that they held: with reuse, without,
-# and with hashes, by which every tensor of a run is told to be that of a run alone.
+# and with hashes, which show that every tensor of a run equals that of a run alone.
 two_models_case() {
     local variants=$1 both=("$packages"/{transformer,mixed}-released.pt2) way
     need "$programs/two_models" "${both[@]}" || return

@@ -27,15 +27,15 @@ def subsequence(printed: str, log: str) -> str | None:
     theirs, ours = launches(printed), launches(log)
     if not theirs:
         return "PyTorch's printer printed nothing"
-    wanted, extra = 0, set()
+    matched, extra = 0, set()
     for line in ours:
-        if wanted < len(theirs) and line == theirs[wanted]:
-            wanted += 1
+        if matched < len(theirs) and line == theirs[matched]:
+            matched += 1
         else:
             extra.add(LAUNCH.match(line)[2])
-    if wanted < len(theirs):
-        around = theirs[max(0, wanted - 3) : wanted + 3]
-        return f"line {wanted + 1} of PyTorch's {len(theirs)} is not in ours: {theirs[wanted]}; around it: {around}"
+    if matched < len(theirs):
+        around = theirs[max(0, matched - 3) : matched + 3]
+        return f"line {matched + 1} of PyTorch's {len(theirs)} is not in ours: {theirs[matched]}; around it: {around}"
     if unknown := extra - forgotten():
         return f"printed by us and not by PyTorch, and not documented: {sorted(unknown)}"
     print(f"note: {len(theirs)} lines of PyTorch's, {len(ours)} of ours, left over: {sorted(extra) or 'nothing'}")

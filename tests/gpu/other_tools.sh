@@ -1,22 +1,22 @@
 # What step tools of scripts/gpu-check does: what others say of the bugs of step triage, run bare, by CUDA_LAUNCH_BLOCKING=1, with
-# PyTorch's debug printer compiled in, and by compute-sanitizer; and how programs end whose faults nobody but the driver writes of.
+# PyTorch's debug printer compiled in, and by compute-sanitizer; and how programs end whose faults only the driver reports.
 # Nothing is judged: $out/other_tools.txt is what docs/explanation/verdicts.md is written from. Sourced by cases.sh, by whose rules cases go.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 # The bugs of seeded_victim.cpp and the model of each.
-told_of=(freed:fault_rows freed:linear device:fault_rows rows:fault_rows bad_input:fault_custom_op graph:fault_index_read
+model_of_bug=(freed:fault_rows freed:linear device:fault_rows rows:fault_rows bad_input:fault_custom_op graph:fault_index_read
     dtype:fault_rows misaligned_constant:fault_rows constants:linear memory:fault_rows bad_input:fault_hang race:fault_rows
     race_of_copy:fault_rows)
 
 with_printer() {
-    local models=("${told_of[@]#*:}")
+    local models=("${model_of_bug[@]#*:}")
     mapfile -t models < <(printf '%s\n' "${models[@]}" | sort -u)
     TORCHINDUCTOR_COMPILE_THREADS=1 limited 440 "$python" "$root/bench/compile_models.py" --device "$device" \
         --out "$packages" "${models[@]/%/-printer}"
 }
 
-# told FOLDER TITLE PATTERN MOST: how it ended, and the last lines that say something.
-told() {
+# summarize FOLDER TITLE PATTERN MOST: how it ended, and the last lines that say something.
+summarize() {
     printf '%s: ended with %s\n' "$2" "$(<"$case_folder/$1/status")"
     cat "$case_folder/$1"/std{out,err} | grep -aE "$3" | tail -n "$4" | cut -c1-240 | sed 's/^/    /'
 }
@@ -31,10 +31,10 @@ tools_case() {
     wait
     {
         printf '== %s of %s\n' "$bug" "$model"
-        told bare bare "$says" 2
-        told blocking CUDA_LAUNCH_BLOCKING=1 "$says" 2
-        told printer "PyTorch's printer, level 3" "$says|_launch" 4
-        told sanitizer compute-sanitizer '^=========' 24
+        summarize bare bare "$says" 2
+        summarize blocking CUDA_LAUNCH_BLOCKING=1 "$says" 2
+        summarize printer "PyTorch's printer, level 3" "$says|_launch" 4
+        summarize sanitizer compute-sanitizer '^=========' 24
     } | tee -a "$out/other_tools.txt"
 }
 
@@ -59,7 +59,7 @@ tools_cases() {
     local one
     begin "compile models with PyTorch's printer" with_printer
     check_begun
-    for one in "${told_of[@]}"; do check "others: ${one/:/ of }" tools_case "${one%:*}" "${one#*:}"; done
+    for one in "${model_of_bug[@]}"; do check "others: ${one/:/ of }" tools_case "${one%:*}" "${one#*:}"; done
     for one in load trap stack; do check "the driver's dump alone: $one" dump_case "$one" 48 6; done
     ((list)) || say "what they said: $out/other_tools.txt"
 }

@@ -139,8 +139,8 @@ def profiled() -> str:
             model(model_input)
         if on_gpu:
             torch.cuda.synchronize()
-    wanted = torch.autograd.DeviceType.CUDA if on_gpu else torch.autograd.DeviceType.CPU
-    names = sorted(event.name for event in seen.events() if event.device_type == wanted and "aoti" not in event.name)
+    device = torch.autograd.DeviceType.CUDA if on_gpu else torch.autograd.DeviceType.CPU
+    names = sorted(event.name for event in seen.events() if event.device_type == device and "aoti" not in event.name)
     found = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
     return f"{len(names)} events, {found}"
 
@@ -149,8 +149,8 @@ CASES = [package_transformer, package_mixed, compiled]
 if on_gpu:
     CASES += [user_kernel, capture_beside_a_model, captured_model]
 CASES += [profiled]
-if wanted := sys.argv[3:]:
-    CASES = [case for case in CASES if case.__name__ in wanted]
+if requested := sys.argv[3:]:
+    CASES = [case for case in CASES if case.__name__ in requested]
 
 failed = 0
 for case in CASES:

@@ -349,15 +349,15 @@ const Mode kModes[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const char* wanted = argc == 2 ? argv[1] : "";
+    const char* requested = argc == 2 ? argv[1] : "";
     for (const Mode& mode : kModes) {
-        if (std::strcmp(wanted, "--list") == 0) {
+        if (std::strcmp(requested, "--list") == 0) {
             std::printf("%s\n", mode.name);
-        } else if (std::strcmp(wanted, mode.name) == 0) {
+        } else if (std::strcmp(requested, mode.name) == 0) {
             const int code = mode.run();
             if (mode.counted) std::printf("launches %d\n", g_launches);
             return code;
         }
     }
-    return std::strcmp(wanted, "--list") == 0 ? 0 : 2;
+    return std::strcmp(requested, "--list") == 0 ? 0 : 2;
 }

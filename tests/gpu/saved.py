@@ -115,10 +115,10 @@ def main(events: str, tensors: str) -> int:
         if by_theirs.setdefault((*theirs, *file["strides"]), file["hash"]) != file["hash"]:
             faults.append(f"{file['path']}: other bytes than those of a tensor that level 2 says is equal")
         if by_ours.setdefault(ours, argument["hash"]) != argument["hash"]:
-            faults.append(f"{file['path']}: the bytes of a tensor that level 2 tells apart")
+            faults.append(f"{file['path']}: the bytes of a tensor that level 2 distinguishes")
     for fault in faults[:20]:
         print(fault)
-    print(f"note: {len(files)} files, {len(contents)} contents, {len(by_ours)} told apart by both")
+    print(f"note: {len(files)} files, {len(contents)} contents, {len(by_ours)} distinguished by both")
     return 1 if faults or not files else 0
 
 

@@ -21,9 +21,9 @@ from saved_tensors import Saved, SavedByPyTorch, is_same, is_unwritten, pytorch_
 def printed(saved: Saved, path: str) -> int:
     theirs = {name: parity.runs_of(parity.read_records(text)) for name, text in parity.by_model(read(path)).items()}
     runs = sorted({file["run"] for file in saved.files})
-    wanted = sum(map(len, theirs.values()))
-    if not wanted or len(runs) != wanted:
-        print(f"{len(runs)} runs saved, {wanted} printed by PyTorch")
+    expected = sum(map(len, theirs.values()))
+    if not expected or len(runs) != expected:
+        print(f"{len(runs)} runs saved, {expected} printed by PyTorch")
         return 1
     good, total = True, 0
     for name, theirs_of_model in theirs.items():

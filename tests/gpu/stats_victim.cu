@@ -37,15 +37,16 @@ struct Lane {
 /// A tensor on the device, and its expected result.
 struct Measured {
     Sample sample;
-    Wanted wanted = Wanted::nothing;
+    Wanted requested = Wanted::nothing;
     std::unique_ptr<DeviceMemory> memory;
     ResultShape shape;
     std::size_t lines = 0;  // index of its lines
 };
 
 /// Returns a random or the planned number of blocks.
-std::uint32_t blocks_of(const TensorView& view, Wanted wanted, const DeviceLimits& limits, Random& random) {
-    if (below(random, 3) == 0) return blocks_for(view.dtype, element_count(view.sizes), wanted, limits);
+std::uint32_t blocks_of(const TensorView& view, Wanted requested, const DeviceLimits& limits,
+                        Random& random) {
+    if (below(random, 3) == 0) return blocks_for(view.dtype, element_count(view.sizes), requested, limits);
     return 1 + static_cast<std::uint32_t>(below(random, below(random, 4) == 0 ? 300 : 5));
 }
 
@@ -89,14 +90,14 @@ bool same_exactly(const RealStatistics& a, const RealStatistics& b) {
 void check(const Measured& tensor, const TensorPartial& partial) {
     ++g_checked;
     const std::string where =
-        tensor.sample.name() + ", wanted " + std::to_string(static_cast<int>(tensor.wanted));
+        tensor.sample.name() + ", requested " + std::to_string(static_cast<int>(tensor.requested));
     // Ignores statistics that were measured but not requested.
-    const TensorStatistics got = finish(partial, tensor.sample.view(), tensor.wanted);
-    const TensorStatistics cpu = measure(tensor.sample.view(), tensor.wanted);
+    const TensorStatistics got = finish(partial, tensor.sample.view(), tensor.requested);
+    const TensorStatistics cpu = measure(tensor.sample.view(), tensor.requested);
     if (got.hash != cpu.hash) fault("hash", where);
-    const std::string text = difference(got, tensor.sample, tensor.wanted, kTolerance);
+    const std::string text = difference(got, tensor.sample, tensor.requested, kTolerance);
     if (!text.empty()) return fault(text, where);
-    if (wants(tensor.wanted, Wanted::printed | Wanted::indices) &&
+    if (wants(tensor.requested, Wanted::printed | Wanted::indices) &&
         (!same_exactly(got.real, cpu.real) || !same_exactly(got.imaginary, cpu.imaginary)))
         fault("not what the CPU says", where);
 }
@@ -122,15 +123,15 @@ void check_matrix(const Device& device, int rounds, Random& random) {
                 tensor.sample = make_sample(static_cast<DType>(next_dtype++ % kDTypes),
                                             static_cast<Shape>(below(random, kShapes)),
                                             static_cast<Content>(below(random, kContents)), largest, random);
-                tensor.wanted = kWantedSets[below(random, std::size(kWantedSets))];
+                tensor.requested = kRequests[below(random, std::size(kRequests))];
                 const std::vector<unsigned char>& storage = tensor.sample.storage;
                 tensor.memory = std::make_unique<DeviceMemory>(storage.size());
                 if (!storage.empty()) tensor.memory->fill_from(storage.data(), storage.size());
                 const TensorView view = tensor.sample.view(tensor.memory->pointer());
-                const std::uint32_t blocks = blocks_of(view, tensor.wanted, device.limits(), random);
-                tensor.shape = shape_of(view, tensor.wanted, blocks);
+                const std::uint32_t blocks = blocks_of(view, tensor.requested, device.limits(), random);
+                tensor.shape = shape_of(view, tensor.requested, blocks);
                 tensor.lines = used;
-                if (!add_job(launch, view, tensor.wanted, blocks, lines.address(used))) break;
+                if (!add_job(launch, view, tensor.requested, blocks, lines.address(used))) break;
                 used += tensor.shape.lines();
                 tensors.push_back(std::move(tensor));
             }
@@ -156,15 +157,17 @@ class OneByOne {
     explicit OneByOne(const Device& device) : device_(device) {}
 
     /// Uses `blocks` blocks, or the planned number for 0, which `blocks` then becomes.
-    TensorStatistics measure(const TensorView& view, Wanted wanted, std::uint32_t& blocks) {
-        if (blocks == 0) blocks = blocks_for(view.dtype, element_count(view.sizes), wanted, device_.limits());
-        const ResultShape shape = shape_of(view, wanted, blocks);
+    TensorStatistics measure(const TensorView& view, Wanted requested, std::uint32_t& blocks) {
+        if (blocks == 0)
+            blocks = blocks_for(view.dtype, element_count(view.sizes), requested, device_.limits());
+        const ResultShape shape = shape_of(view, requested, blocks);
         StatisticsLaunch launch;
-        if (shape.lines() > lines_.all().size() || !add_job(launch, view, wanted, blocks, lines_.address(0)))
+        if (shape.lines() > lines_.all().size() ||
+            !add_job(launch, view, requested, blocks, lines_.address(0)))
             fail("a job does not fit", 0);
         launch.sequence = ++sequence_;
         device_.launch(launch, lane_.stream);
-        return finish(await(&lines_[0], shape, sequence_), view, wanted);
+        return finish(await(&lines_[0], shape, sequence_), view, requested);
     }
 
   private:
@@ -189,10 +192,10 @@ void check_ends(const Device& device) {
                 STATS_DRIVER(cuCtxSynchronize);
                 const std::int64_t sizes[] = {static_cast<std::int64_t>(count)};
                 const std::int64_t strides[] = {1};
-                for (const Wanted wanted : {Wanted::findings, kEverything}) {
+                for (const Wanted requested : {Wanted::findings, kEverything}) {
                     const TensorView view{memory.pointer(), dtype, sizes, strides};
                     std::uint32_t blocks = 0;
-                    const TensorStatistics got = one.measure(view, wanted, blocks);
+                    const TensorStatistics got = one.measure(view, requested, blocks);
                     ++g_checked;
                     if (got.real.nan != 1 || got.real.first_nan != count - 1)
                         fault("the NaN at the end", std::to_string(count) + " of " + dtype_name(dtype));

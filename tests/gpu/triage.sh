@@ -14,7 +14,7 @@ armed() {
 }
 verdict() { python3 "$root/tests/gpu/verdict.py" "$@"; }
 
-# fault_case KIND LAUNCH exact|kernel [STREAMS [WANTED...]]: the report names the kernel that the program says is at fault, at
+# fault_case KIND LAUNCH exact|kernel [STREAMS [EXPECTED...]]: the report names the kernel that the program says is at fault, at
 # a line of its source, and that very launch where a thread of it was still there when the driver looked.
 fault_case() {
     local kind=$1 launch=$2 certainty=$3 streams=${4:-3} victim=$programs/fault_victim kernel mode
@@ -33,11 +33,11 @@ fault_case() {
     local status
     for mode in continue raise; do
         status=$(<"$case_folder/$mode/status")
-        # The driver's own debugger often crashes at the exit after a trap or a stack that was full, armed by anybody: step
+        # The driver's own debugger often crashes at the exit after a trap or a stack that was full, with and without the library: step
         # tools counts how often without the library.
-        # It may be done before the driver begins to see the fault; the report, which has been looked at, is there all the same.
+        # It may be done before the driver begins to see the fault; the report, which was checked, is there all the same.
         if [[ $certainty == kernel && $status == 0 ]]; then
-            echo "note: with $mode it had ended well before the driver told of the fault"
+            echo "note: with $mode it had ended before the driver reported the fault"
             continue
         fi
         [[ $status == 3 || ($kind =~ ^(stack|trap)$ && $status == 139) ]] || { echo "$mode: ended with $status" && return 1; }
@@ -68,7 +68,7 @@ stuck_case() {
         [[ ! -e $case_folder/raise/out/gpu.core ]] && said raise
 }
 
-# copies_case KERNEL [STREAMS [WANTED...]]: the driver counts copies among the launches, and so must we.
+# copies_case KERNEL [STREAMS [EXPECTED...]]: the driver counts copies among the launches, and so must we.
 copies_case() {
     local kernel=$1 streams=${2:-3} victim=$programs/fault_victim
     need_gpu && need "$victim" || return
@@ -86,7 +86,7 @@ crowded_case() {
         [[ $(<"$case_folder/continue/status") == 0 ]] && said continue
 }
 
-# The driver takes no name as long as this for its dump: then completion markers tell.
+# The driver takes no name as long as this for its dump: then completion markers show the launch.
 markers_case() {
     local victim=$programs/fault_victim far deep
     need_gpu && need "$victim" || return
@@ -135,7 +135,7 @@ repeat_once() {
         [[ ! -e $folder/out/hang.json ]] || touch "$case_folder/asked-$1"
         rm -rf "$folder"
     else
-        # Whether the report is right although the program ended in another way is for whoever reads this.
+        # Whether the report is right although the program ended in another way is for the reader of this file.
         {
             echo "$kind at $2: status $status, $(cat "$folder/verdict")"
             head -n 12 "$folder/out/report.txt"
@@ -168,13 +168,13 @@ failed_assertion_case() {
 # said FOLDER: the verdict, for the table.
 said() { echo "note: $(sed -n 's/^ *"verdict": "\(.*\)",$/\1/p' "$case_folder/$1/out/report.json")"; }
 
-# seeded_case BUG MODEL WANTED... [-- FLAG...]: a bug of the program's (seeded_victim.cpp), which goes on as it does bare. Of a
+# seeded_case BUG MODEL EXPECTED... [-- FLAG...]: a bug of the program's (seeded_victim.cpp), which goes on as it does bare. Of a
 # fault in a kernel that is so up to the fault: an armed program gets to see it later, so that it ends elsewhere.
 seeded_case() {
-    local bug=$1 package=$packages/$2-released.pt2 wanted=()
+    local bug=$1 package=$packages/$2-released.pt2 expected=()
     shift 2
     while (($# > 0)) && [[ $1 != -- ]]; do
-        wanted+=("$1")
+        expected+=("$1")
         shift
     done
     (($# == 0)) || shift
@@ -182,17 +182,17 @@ seeded_case() {
     bare 100 "$programs/seeded_victim" "$bug" "$package" &
     armed continue 100 "$@" -- "$programs/seeded_victim" "$bug" "$package"
     wait
-    if [[ " ${wanted[*]} " == *" class=kernel "* ]]; then
+    if [[ " ${expected[*]} " == *" class=kernel "* ]]; then
         diff <(head -n 1 "$case_folder/bare/stdout") <(head -n 1 "$case_folder/continue/stdout") &&
             [[ $(<"$case_folder/bare/status") =~ ^(3|134)$ && $(<"$case_folder/continue/status") =~ ^(3|134)$ ]] || return
     else
         diff "$case_folder"/{bare,continue}/stdout && diff "$case_folder"/{bare,continue}/status || return
     fi
-    verdict "$case_folder/continue/out/report.json" "${wanted[@]}" && said continue
+    verdict "$case_folder/continue/out/report.json" "${expected[@]}" && said continue
 }
 
-# A constant that begins in the wrong place faults where the kernel was compiled to load several numbers at once, and else nobody
-# notices.
+# A constant that begins in the wrong place faults where the kernel was compiled to load several numbers at once, and otherwise has no
+# effect.
 misaligned_case() {
     need_gpu && need "$programs/seeded_victim" "$packages/fault_rows-released.pt2" || return
     bare 100 "$programs/seeded_victim" misaligned_constant "$packages/fault_rows-released.pt2"
@@ -203,7 +203,7 @@ misaligned_case() {
     fi
 }
 
-# Where everything waits for what it needs nothing is told, and there is no report.
+# Where everything waits for what it needs, nothing is reported.
 ordered_case() {
     local package=$packages/fault_rows-released.pt2
     need_gpu && need "$programs/seeded_victim" "$package" || return
@@ -214,7 +214,7 @@ ordered_case() {
         [[ $(<"$case_folder/bare/status") == 0 && ! -e $case_folder/continue/out/report.json ]]
 }
 
-# hang_case BUG VERDICT [WANTED...]: a kernel that never ends; bare, the program is stopped from outside.
+# hang_case BUG VERDICT [EXPECTED...]: a kernel that never ends; bare, the program is stopped from outside.
 hang_case() {
     local bug=$1 expected=$2 package=$packages/fault_hang-released.pt2
     need_gpu && need "$programs/seeded_victim" "$package" || return
@@ -293,7 +293,7 @@ triage_cases() {
     check "fault: overrun" fault_case overrun 37 kernel
     check "fault: store" fault_case store 99 kernel
     check "fault: graph" fault_case graph 62 kernel
-    check "fault: nobody asks" unasked_case
+    check "fault: no request" unasked_case
     check "fault: in a crowd" crowded_case
     check "fault: hang" stuck_case
     check "fault: without a dump" markers_case
@@ -328,7 +328,7 @@ triage_cases() {
     check "program: after copies" seeded_case copied fault_index_read class=kernel kernel='triton_*index*' run=40 call=2 \
         certainty=exact suspect=arg0_1
     check "program: hang" hang_case bad_input 'hang: * has not returned for *; wait_kernel_0 (run 1, call 1) is running on the device, at line * of its source*'
-    check "program: hang that nobody waits for" hang_case unasked \
+    check "program: hang that no call waits for" hang_case unasked \
         'hang: wait_kernel_0 (run 1, call 1) has not finished for *, and no call waits for it; it is running on the device, at line * of its source*'
     check "program: fault while Triton tunes" tuning_case
     check "armed, and nothing faults" sound_case

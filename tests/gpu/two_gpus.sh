@@ -2,7 +2,7 @@
 # same kernels. Sourced by cases.sh, by whose rules cases go; the cases are those of triage.sh on two.
 # shellcheck shell=bash disable=SC2154,SC2034
 
-# By torchrun, a rank on each: that of the last is told, though the other hears of it first, or is ended meanwhile.
+# By torchrun, a rank on each: the report is about the last, although the other sees the fault first, or is ended meanwhile.
 ranks_case() {
     local package=$packages/fault_index_read-released.pt2 mode
     need_gpu && need "$package" || return

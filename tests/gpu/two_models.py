@@ -200,9 +200,9 @@ def main(held_path: str, events_path: str, variants: str) -> int:
         judge.faults.append(f"{left} runs more than the program made")
     if {held["variant"] for held in all_held} != set(variants.split(",")):
         judge.faults.append(f"not all of {variants} was run")
-    told_apart = {json.dumps([held["variant"], held["model"], held["inputs"]]) for held in all_held}
-    if len(told_apart) != len(all_held) or len(all_held) < 2:
-        judge.faults.append("runs cannot be told apart by their inputs")
+    identities = {json.dumps([held["variant"], held["model"], held["inputs"]]) for held in all_held}
+    if len(identities) != len(all_held) or len(all_held) < 2:
+        judge.faults.append("runs cannot be distinguished by their inputs")
     if lost := counts.get("not_measured_for_want_of_room", -1):
         judge.faults.append(f"lost: {lost}" if lost > 0 else "the events have no end")
     alone = {(held["model"], held["run"]): (held, seen) for held, seen in pairs if held["variant"] == "alone"}

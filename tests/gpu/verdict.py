@@ -66,14 +66,14 @@ def faults(report: dict, want: dict[str, str]) -> list[str]:
     return wrong
 
 
-def main(path: str, *wanted: str) -> int:
+def main(path: str, *expected: str) -> int:
     try:
         with open(path) as file:
             report = json.load(file)
     except OSError as error:
         print(f"no report: {error}")
         return 1
-    wrong = faults(report, dict(one.split("=", 1) for one in wanted))
+    wrong = faults(report, dict(one.split("=", 1) for one in expected))
     for fault in wrong:
         print(fault)
     return 1 if wrong else 0

@@ -78,9 +78,9 @@ class Cases(support.Test):
         self.check_children("inherited_model")
 
     def test_the_filter_takes_names_of_pytorch_and_of_the_shim_whatever_the_case(self):
-        wanted = " AT::_ops::Sort_Stable::call,aoti_torch_cpu_topk ,sort,cpp_fused"
+        requested = " AT::_ops::Sort_Stable::call,aoti_torch_cpu_topk ,sort,cpp_fused"
         outcome = support.run_victim(
-            "one", "fallback_ops", folder=self.folder, preload=True, AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT=wanted
+            "one", "fallback_ops", folder=self.folder, preload=True, AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT=requested
         )
         self.assertEqual(support.kernels(outcome.names()), ["at::_ops::sort_stable::call", "at::_ops::topk::call"])
 

@@ -42,23 +42,23 @@ class Checks(support.Test):
         self.addCleanup(folder.cleanup)
         return support.run_victim(*arguments, folder=pathlib.Path(folder.name), preload=False)
 
-    def test_each_wrong_input_is_told_with_what_was_expected_and_found_and_the_program_does_not_notice(self):
+    def test_each_wrong_input_is_reported_with_expected_and_actual_and_the_program_does_not_notice(self):
         outcome = self.seen("wrong_inputs")
         self.assert_alike(self.bare("wrong_inputs"), outcome)
-        told = title.findall(self.log(outcome))
-        self.assertEqual([line for line in told if "expected success" not in line], WRONG)
+        reported = title.findall(self.log(outcome))
+        self.assertEqual([line for line in reported if "expected success" not in line], WRONG)
         (dtype,) = [found for found in self.findings() if found.get("check") == "dtype"]
         self.assertEqual(dtype["kind"], "argument")
         self.assertEqual((dtype["expected"], dtype["found"]), ("float32", "float64"))
         self.assertEqual((dtype["tensor"]["label"], dtype["tensor"]["sizes"]), ("arg4_1", [8, 10]))
         self.assertIn("arg4_1.to(torch.float32)", dtype["advice"])
 
-    def test_a_view_of_a_weight_that_became_too_small_is_told_after_runs_in_which_it_was_not(self):
+    def test_a_view_of_a_weight_that_became_too_small_is_reported_after_runs_in_which_it_was_not(self):
         outcome = self.seen("small_weight")
         self.assert_alike(self.bare("small_weight"), outcome)
         self.assertNotIn("Error", outcome.stdout)
-        (told,) = title.findall(self.log(outcome))
-        self.assertRegex(told, r"^aoti_torch__reinterpret_tensor: expected a storage of at least 256 bytes .*, got 16 bytes$")
+        (reported,) = title.findall(self.log(outcome))
+        self.assertRegex(reported, r"^aoti_torch__reinterpret_tensor: expected a storage of at least 256 bytes .*, got 16 bytes$")
 
     def test_no_sound_model_has_a_finding_and_all_of_them_are_checked(self):
         outcome = self.seen("sweep", "released", "-")
@@ -67,12 +67,12 @@ class Checks(support.Test):
         self.assertNotIn("cannot be checked", outcome.stderr)
         self.assertNotIn("finding", outcome.stderr)
 
-    def test_an_op_that_fails_is_told_by_name(self):
+    def test_an_op_that_fails_is_reported_by_name(self):
         outcome = self.seen("errors")
         self.assert_alike(self.bare("errors"), outcome)
-        told = title.findall(self.log(outcome))
-        self.assertIn("mylib::my_op: expected success, got error 1", told)
-        self.assertIn("aoti_torch_cpu_addmm_out: expected success, got error 1", told)
+        reported = title.findall(self.log(outcome))
+        self.assertIn("mylib::my_op: expected success, got error 1", reported)
+        self.assertIn("aoti_torch_cpu_addmm_out: expected success, got error 1", reported)
 
     def test_raise_fails_a_run_that_would_have_given_an_answer(self):
         outcome = self.seen("wrong_inputs", AOTI_DBG_ON_FINDING="raise")
@@ -90,9 +90,9 @@ class Checks(support.Test):
         entry = re.findall(r"^  suppress +(args in .+ - arg2_1)$", log, re.MULTILINE)[0]
         for path in self.folder.glob("log.*"):
             path.unlink()
-        told = title.findall(self.log(self.seen("wrong_inputs", AOTI_DBG_SUPPRESS=entry)))
-        self.assertEqual([line for line in told if "arg2_1" in line], [])
-        self.assertIn(WRONG[4], told)
+        reported = title.findall(self.log(self.seen("wrong_inputs", AOTI_DBG_SUPPRESS=entry)))
+        self.assertEqual([line for line in reported if "arg2_1" in line], [])
+        self.assertIn(WRONG[4], reported)
 
     def test_triage_looks_for_them_unless_the_option_says_otherwise(self):
         triaged = self.seen("wrong_inputs", AOTI_DBG_TRIAGE="on", AOTI_DBG_CHECK="")

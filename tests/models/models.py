@@ -213,7 +213,7 @@ def indices_and_masks() -> Case:
             ordered, places = torch.sort(large, stable=True)
             return rows @ rows.t(), keep.logical_not().any(1), ordered - 1, places, torch.cumsum(wide, 0) * 2
 
-    # Numbers that float32 cannot tell from their neighbours, so that rounding on the way would be seen.
+    # Numbers that float32 cannot distinguish from their neighbours, so that rounding on the way would be seen.
     large = torch.arange(100, dtype=torch.int64) * 7919 % 100 + (1 << 53) + 1
     wide = torch.randn(100, dtype=torch.float64) + 1e9
     return Case(Net(), (torch.tensor([3, 1, 3, 19]), torch.randn(4, 6) > 0, large, wide))
@@ -254,7 +254,7 @@ def views_and_bits() -> Case:
 
 @model
 def seeded_bugs() -> Case:
-    """Sound with these inputs; bugs.py has others, for each of which another kernel is the one."""
+    """Correct with these inputs. bugs.py has others, and each of them makes another kernel fail."""
 
     class Net(torch.nn.Module):
         def forward(self, x, large, table, index, count, divisor):

@@ -20,13 +20,13 @@ def read_forgotten() -> set[str]:
 
 def leftover(ours: list[str], theirs: list[str]) -> list[str] | None:
     """Return what `ours` has besides `theirs`, or None if `theirs` is not a subsequence."""
-    extra, wanted = [], 0
+    extra, matched = [], 0
     for line in ours:
-        if wanted < len(theirs) and line == theirs[wanted]:
-            wanted += 1
+        if matched < len(theirs) and line == theirs[matched]:
+            matched += 1
         else:
             extra.append(line)
-    return extra if wanted == len(theirs) else None
+    return extra if matched == len(theirs) else None
 
 
 class Names(unittest.TestCase):

@@ -87,7 +87,7 @@ def with_variant(variant: str) -> list[str]:
     return [name for name in models.MODELS if variant in variants(name)]
 
 
-def compile_packages(name: str, wanted: list[str]) -> None:
+def compile_packages(name: str, requested: list[str]) -> None:
     if name == RANDOM:
         import random_cases
         import random_packages
@@ -102,7 +102,7 @@ def compile_packages(name: str, wanted: list[str]) -> None:
     case = models.build(name)
     with torch.no_grad():
         exported = torch.export.export(case.module, case.inputs, dynamic_shapes=case.dynamic_shapes)
-    for variant in wanted:
+    for variant in requested:
         config = dict(case.config)
         if variant in PRINTER_LEVELS:
             config["aot_inductor.debug_intermediate_value_printer"] = PRINTER_LEVELS[variant]
@@ -123,7 +123,7 @@ def _prepare(scratch: str) -> None:
         os.environ.setdefault("CXX", "/usr/bin/g++")
 
 
-def _compile_quietly(name: str, wanted: list[str]) -> tuple[float, str]:
+def _compile_quietly(name: str, requested: list[str]) -> tuple[float, str]:
     """Compile in a worker. Return the time it took and, after a failure, all its output."""
     started = time.monotonic()
     kept = [os.dup(1), os.dup(2)]
@@ -132,7 +132,7 @@ def _compile_quietly(name: str, wanted: list[str]) -> tuple[float, str]:
         for descriptor in (1, 2):
             os.dup2(log.fileno(), descriptor)
         try:
-            compile_packages(name, wanted)
+            compile_packages(name, requested)
         except Exception:  # noqa: BLE001: handed to the parent as text; compilers raise many kinds
             failed = True
             traceback.print_exc()
@@ -150,7 +150,7 @@ def compile_missing(names: list[str], jobs: int) -> bool:
     missing = {name: [one for one in variants(name) if not package_path(name, one).exists()] for name in names}
     count = sum(map(len, missing.values()))
     print(f"{sum(map(len, map(variants, names))) - count} packages at hand, {count} to compile", flush=True)
-    missing = {name: wanted for name, wanted in missing.items() if wanted}
+    missing = {name: requested for name, requested in missing.items() if requested}
     if not missing:
         return True
     os.environ.pop("LD_PRELOAD", None)
@@ -160,7 +160,7 @@ def compile_missing(names: list[str], jobs: int) -> bool:
     with tempfile.TemporaryDirectory(prefix="aoti-dbg-compile-") as scratch, concurrent.futures.ProcessPoolExecutor(
         min(jobs, len(missing)), multiprocessing.get_context("spawn"), _prepare, (scratch,)
     ) as workers:
-        started = {workers.submit(_compile_quietly, name, wanted): name for name, wanted in missing.items()}
+        started = {workers.submit(_compile_quietly, name, requested): name for name, requested in missing.items()}
         for job in concurrent.futures.as_completed(started):
             name = started[job]
             seconds, problem = job.result()

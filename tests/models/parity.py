@@ -147,19 +147,19 @@ def same_title(ours: list[Record], begin: int, title: str) -> list[int]:
 def compare_run(ours: list[Record], theirs: list[Record]) -> tuple[int, list[str]]:
     """Return the number of compared records and the differences."""
     passed, judged, wrong = 0, 0, []
-    for at, wanted in enumerate(theirs):
-        places = same_title(ours, passed, wanted.title)
+    for at, expected in enumerate(theirs):
+        places = same_title(ours, passed, expected.title)
         if not places and is_never_launched(theirs, at):
             continue
         if not places:
-            return judged, [*wrong, f"{wanted.title} (record {at}) is not there"]
+            return judged, [*wrong, f"{expected.title} (record {at}) is not there"]
         if is_unwritten(theirs, at):
             passed = places[0] + 1
             continue
-        place = next((place for place in places if not differences(ours[place], wanted)), places[0])
+        place = next((place for place in places if not differences(ours[place], expected)), places[0])
         found, passed = ours[place], place + 1
         judged += 1
-        wrong += [f"{wanted.title} (record {at}): {difference}" for difference in differences(found, wanted)]
+        wrong += [f"{expected.title} (record {at}): {difference}" for difference in differences(found, expected)]
     return judged, wrong
 
 
@@ -178,9 +178,9 @@ def compare(ours: list[list[Record]], theirs: list[list[Record]]) -> tuple[int, 
 def main(printed: str, log: str) -> int:
     theirs = {name: runs_of(read_records(text)) for name, text in by_model(pathlib.Path(printed).read_text()).items()}
     ours = runs_of(read_records(pathlib.Path(log).read_text()))
-    wanted = sum(map(len, theirs.values()))
-    if not wanted or len(ours) != wanted:
-        print(f"{len(ours)} runs in our log, {wanted} printed by PyTorch")
+    expected = sum(map(len, theirs.values()))
+    if not expected or len(ours) != expected:
+        print(f"{len(ours)} runs in our log, {expected} printed by PyTorch")
         return 1
     good, total, taken = True, 0, 0
     for name, runs in theirs.items():

@@ -108,16 +108,16 @@ class OursReadByTorch(InAFolder):
 
         self.for_each(check)
 
-    def test_the_device_is_told_and_can_be_mapped(self):
+    def test_the_device_is_known_and_can_be_mapped(self):
         def check(path, device, expected):
-            told = []
+            locations = []
 
             def place(storage, location):
-                told.append(location)
+                locations.append(location)
                 return storage
 
             self.assertEqual(facts(load(path, mmap=False, map_location=place)), expected)
-            self.assertEqual(told, [device])
+            self.assertEqual(locations, [device])
             self.assertEqual(facts(load(path, mmap=False, map_location={device: "cpu"})), expected)
 
         self.for_each(check)
@@ -269,7 +269,7 @@ class TorchsReadByUs(InAFolder):
         read = self.read({"old": torch.arange(3)}, _use_new_zipfile_serialization=False)
         self.assertIn("before 1.6", read["old"]["error"])
 
-    def test_files_without_checksums_are_told_apart_from_sound_ones(self):
+    def test_files_without_checksums_are_distinguished_from_sound_ones(self):
         with config.patch("save.compute_crc32", False):
             read = self.read({"unchecked": torch.arange(3)})
         self.assertIn("set_crc32_options", read["unchecked"]["error"])

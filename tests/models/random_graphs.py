@@ -244,9 +244,9 @@ def graph(seed: int, number: int, name: str = "") -> Graph:
     dice = random.Random(f"{GENERATOR} {seed} {number}")
     builder = Builder(dice, name or f"g{number}", dynamic=dice.random() < 0.35)
     first_values(builder)
-    wanted = dice.randint(5, 12)
-    for _ in range(20 * wanted):
-        if len(builder.lines) >= wanted:
+    requested = dice.randint(5, 12)
+    for _ in range(20 * requested):
+        if len(builder.lines) >= requested:
             break
         builder.add(dice.choices(random_ops.OPS, random_ops.WEIGHTS)[0])
     made = [name for name in builder.values if name.startswith("v")]

@@ -128,19 +128,19 @@ def chosen(model: Model, parts: str) -> Model:
     """Return the selected part of the model."""
     if not parts:
         return model
-    wanted = dict((part.split(":") + [""])[:2] for part in parts.split(","))
-    kept = [graph for graph in model.graphs if graph.name in wanted]
-    return Model([reduced(graph, wanted[graph.name].split("+")) if wanted[graph.name] else graph for graph in kept])
+    requested = dict((part.split(":") + [""])[:2] for part in parts.split(","))
+    kept = [graph for graph in model.graphs if graph.name in requested]
+    return Model([reduced(graph, requested[graph.name].split("+")) if requested[graph.name] else graph for graph in kept])
 
 
 def reduced(graph: Graph, outputs: list[str]) -> Graph:
     """Keep only the lines that lead to these outputs, or write what these lines read."""
-    wanted, lines = set(outputs), []
+    needed, lines = set(outputs), []
     for line in reversed(graph.lines):
         targets, _, text = line.partition(" = ") if re.match(r"v\d+,? ", line) else (line, "", line)
-        if wanted & set(re.findall(r"(?:self\.)?\w+", targets)):
+        if needed & set(re.findall(r"(?:self\.)?\w+", targets)):
             lines.insert(0, line)
-            wanted |= set(re.findall(r"(?:self\.\w+|\b[vx]\d+\b)", text))
+            needed |= set(re.findall(r"(?:self\.\w+|\b[vx]\d+\b)", text))
     made = [name for name in re.findall(r"\bv\d+\b", " ".join(lines)) if name in outputs]
     return pruned(dataclasses.replace(graph, lines=lines, outputs=list(dict.fromkeys(made))))
 

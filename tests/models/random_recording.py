@@ -80,14 +80,14 @@ class Recording:
 
     def join(self) -> list[dict]:
         """Assign each argument its file, and return the files without one."""
-        wanted = collections.defaultdict(list)
+        by_place = collections.defaultdict(list)
         for file in self.saved.files:
-            wanted[file["seq"], file["side"], file["label"], file["position"]].append(file)
+            by_place[file["seq"], file["side"], file["label"], file["position"]].append(file)
         for call in self.calls:
             for argument in call.tensors():
-                files = wanted[call.seq, call.side, argument.label, argument.position]
+                files = by_place[call.seq, call.side, argument.label, argument.position]
                 argument.file = files.pop(0) if files else None
-        return [file for files in wanted.values() for file in files]
+        return [file for files in by_place.values() for file in files]
 
     def load(self, argument: Argument) -> torch.Tensor:
         return self.saved.load(argument.file["path"])

@@ -61,14 +61,14 @@ class Saved:
             self.loaded[path] = torch.load(self.root / path, weights_only=True, mmap=mmap)
         return self.loaded[path]
 
-    def of(self, run: int, **wanted) -> list[dict]:
+    def of(self, run: int, **members) -> list[dict]:
         return [
             file for file in self.files
-            if file["run"] == run and all(file.get(member) == value for member, value in wanted.items())
+            if file["run"] == run and all(file.get(member) == value for member, value in members.items())
         ]  # fmt: skip
 
-    def one(self, run: int, **wanted) -> torch.Tensor:
-        (file,) = self.of(run, **wanted)
+    def one(self, run: int, **members) -> torch.Tensor:
+        (file,) = self.of(run, **members)
         return self.load(file["path"])
 
     def paths(self) -> set[str]:
@@ -116,9 +116,9 @@ def drawn(lines: list[str]) -> tuple[list[float], float]:
 
 
 def is_drawn_alike(tensor: torch.Tensor, numbers: list[float], scale: float) -> bool:
-    wanted, found = torch.tensor(numbers, dtype=torch.float64), tensor.double().flatten()
+    expected, found = torch.tensor(numbers, dtype=torch.float64), tensor.double().flatten()
     # Five digits if there are exponents, otherwise four decimals.
-    return found.shape == wanted.shape and torch.allclose(found, wanted, 1e-4, 0.51e-4 * scale, equal_nan=True)
+    return found.shape == expected.shape and torch.allclose(found, expected, 1e-4, 0.51e-4 * scale, equal_nan=True)
 
 
 class SavedByPyTorch:

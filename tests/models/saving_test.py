@@ -240,10 +240,10 @@ class Values(OnDisk):
                 weight = own[fqn] + count + (file["side"] == "after") if fqn == COUNTER else own[fqn]
                 weight = weight.as_strided(file["sizes"], file["strides"], file["storage_offset"])
                 self.assertTrue(is_same(tensor, weight), file["path"])
-        wanted = {name: set(case.module.state_dict()) for name, case in self.cases.items() if case.module.state_dict()}
-        wanted["linear_softmax"].remove("second.bias")  # It is small enough to be part of the kernel's code.
-        wanted["frozen_conv"] = {"head.bias"}  # The others are folded and packed, and are no longer tensors.
-        self.assertEqual(judged, wanted)
+        expected = {name: set(case.module.state_dict()) for name, case in self.cases.items() if case.module.state_dict()}
+        expected["linear_softmax"].remove("second.bias")  # It is small enough to be part of the kernel's code.
+        expected["frozen_conv"] = {"head.bias"}  # The others are folded and packed, and are no longer tensors.
+        self.assertEqual(judged, expected)
 
     def test_calls_done_again_in_eager_torch_give_what_was_saved(self):
         """Intermediate tensors must have the same bits."""
@@ -281,7 +281,7 @@ class Options(OnDisk):
         self.assertEqual(second.paths(), {path.removesuffix(".pt") + ".2.pt" for path in before})
         self.assertEqual({path: (flat / path).read_bytes() for path in before}, before)
 
-    def test_runs_go_as_they_were_told_to(self):
+    def test_the_options_decide_which_runs_stay(self):
         """Five runs with `last:2` keep the last two. `finding` keeps the run with a fully masked row,
         where softmax yields NaN."""
         every = self.run_saving("masked", *"causal row causal causal causal".split(), out="every")
@@ -300,7 +300,7 @@ class Options(OnDisk):
         made = some.one(1, side="after", kernel=softmax["kernel"], label="buf6")
         self.assertEqual(made.isnan().all(1).tolist(), (~keep.any(1)).tolist())
 
-    def test_portable_names_have_nothing_that_others_refuse_and_tell_the_same(self):
+    def test_portable_names_have_nothing_that_others_refuse_and_say_the_same(self):
         saved = self.run_saving("one", "fallback_ops", AOTI_DBG_PORTABLE_NAMES="1")
         self.assert_whole(saved)
         self.assertTrue(any("%3A%3A" in path for path in saved.paths()))
@@ -314,7 +314,7 @@ class Options(OnDisk):
     def test_filters_leave_what_they_name(self):
         every = self.run_saving("one", "linear_softmax", out="every").files
         self.assertEqual(len(every), self.ALL)
-        for option, value, wanted in (
+        for option, value, is_expected in (
             ("KERNELS", "cpp_fused_relu_*", lambda file: file.get("kernel", "cpp_fused_relu_0") == "cpp_fused_relu_0"),
             ("SIDE", "after", lambda file: file["side"] in ("after", "outputs")),
             # Selects by label and by the name in the model.
@@ -323,7 +323,7 @@ class Options(OnDisk):
             with self.subTest(option=option):
                 some = self.run_saving("one", "linear_softmax", out=option, **{f"AOTI_DBG_{option}": value})
                 self.assert_whole(some)
-                self.assertEqual(some.paths(), {file["path"] for file in every if wanted(file)})
+                self.assertEqual(some.paths(), {file["path"] for file in every if is_expected(file)})
 
 
 if __name__ == "__main__":

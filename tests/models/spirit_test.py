@@ -164,7 +164,7 @@ class Spirit(unittest.TestCase):
         gc.collect()
         torch.testing.assert_close(result, case.module(*case.inputs).detach(), rtol=1e-4, atol=1e-5)
 
-    def test_metadata_tells_the_device(self):
+    def test_metadata_has_the_device(self):
         self.assertEqual(load("linear_softmax").get_metadata()["AOTI_DEVICE_KEY"], "cpu")
 
 

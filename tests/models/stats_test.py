@@ -87,11 +87,11 @@ class Statistics(support.Test):
     def assert_as_torch(self, tensor: torch.Tensor, argument: dict, exactly: bool) -> None:
         whole = tensor.double() if tensor.is_floating_point() else tensor.long()
         found = [argument["min"], argument["max"]]
-        wanted = [whole.min().item(), whole.max().item()]
+        expected = [whole.min().item(), whole.max().item()]
         if exactly or not tensor.is_floating_point():
-            self.assertEqual(found, wanted, argument["label"])
+            self.assertEqual(found, expected, argument["label"])
         else:  # the model's order of operations differs from eager mode, so the last bits differ
-            torch.testing.assert_close(torch.tensor(found), torch.tensor(wanted), rtol=1e-6, atol=0.0)
+            torch.testing.assert_close(torch.tensor(found), torch.tensor(expected), rtol=1e-6, atol=0.0)
         if not tensor.is_floating_point():
             self.assertEqual(argument["sum"], sum(whole.flatten().tolist()), argument["label"])
         # The mean and deviation of large, close numbers are exact after subtraction of the minimum.

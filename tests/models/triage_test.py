@@ -111,14 +111,14 @@ class Triage(TriagedTest):
         self.assertEqual(report["hang"]["calls"][0]["thread"], report["ended"]["pid"])
         self.assertEqual(report["before"][0]["call"], 0)
 
-    def test_an_exception_that_ends_the_program_is_told_with_the_call_that_failed(self):
+    def test_an_exception_that_ends_the_program_is_reported_with_the_call_that_failed(self):
         finished = self.run_triaged("fail")
         self.assertEqual(finished.returncode, 1, finished.stderr)
         self.assertEqual(self.report()["class"], "host")
         self.assertRegex(self.report()["verdict"], r"^(an exception unwound )?mylib::my_op \(run 1, call 1\)( failed)?; the program")
         self.assertTrue(self.report()["verdict"].endswith("; the program then exited with status 1"))
 
-    def test_a_finding_of_a_program_that_ends_well_decides_the_exit_code_in_ci(self):
+    def test_a_finding_of_a_program_that_exits_normally_decides_the_exit_code_in_ci(self):
         junit = self.folder / "results.xml"
         flags = ("--triage", "--ci", "--check", "nan", "--annotate", "github", "--junit", str(junit))
         finished = self.run_triaged("masked", "causal", "row", flags=flags)
@@ -142,7 +142,7 @@ class Triage(TriagedTest):
         quiet = self.run_triaged("masked", "causal", flags=("--ci", "--check", "nan", "--out", str(self.folder / "q")))
         self.assertEqual(quiet.returncode, 0, quiet.stderr)
 
-    def test_an_input_of_the_wrong_dtype_is_told_as_the_cause_of_the_failure_that_comes_of_it(self):
+    def test_an_input_of_the_wrong_dtype_is_reported_as_the_cause_of_the_failure_that_follows(self):
         finished = self.run_triaged("wrong_dtype")
         self.assertEqual(finished.returncode, 1, finished.stderr)
         title = "model input arg4_1: expected dtype float32, got float64"
@@ -151,7 +151,7 @@ class Triage(TriagedTest):
         self.assertEqual((self.report()["class"], self.report()["finding"]["check"]), ("host", "dtype"))
         self.assertIn(title, (self.out / "report.txt").read_text())
 
-    def test_a_wrong_input_of_a_program_that_ends_well_is_a_finding_in_ci(self):
+    def test_a_wrong_input_of_a_program_that_exits_normally_is_a_finding_in_ci(self):
         finished = self.run_triaged("wrong_inputs", flags=("--triage", "--ci"))
         self.assertEqual(finished.returncode, 1, finished.stderr)
         report = self.report()

@@ -133,10 +133,10 @@ TEST_CASE("A model call that an exception unwound is reported once per place") {
 
 TEST_CASE("An op that returns an error is reported, and the run that fails because of it is not") {
     const Preloaded seen(model_host({"--error", model_path("cpu")}), kChecking);
-    const Lines told = titles(seen.log_lines());
-    REQUIRE(told.size() == 1);
-    CHECK(contains(told[0], ": expected success, got error 1"));
-    CHECK_FALSE(contains(told[0], "run of "));
+    const Lines reported = titles(seen.log_lines());
+    REQUIRE(reported.size() == 1);
+    CHECK(contains(reported[0], ": expected success, got error 1"));
+    CHECK_FALSE(contains(reported[0], "run of "));
 }
 
 TEST_CASE("Exceptions that a program throws and catches outside of models are not findings") {

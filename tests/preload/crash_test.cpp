@@ -237,7 +237,7 @@ TEST_CASE("A full disk ends no program, and the losses are reported") {
 }
 
 /// The number before `what` in the closing line, or 0 if it is missing.
-std::uint64_t told(const std::string& err, const std::string& what) {
+std::uint64_t reported(const std::string& err, const std::string& what) {
     const std::size_t line = err.rfind(" info: ");
     const std::size_t end = err.find(" " + what, line == std::string::npos ? err.size() : line);
     if (end == std::string::npos) return 0;
@@ -252,19 +252,19 @@ TEST_CASE("If a log is cut short, each line is printed or lost, and the closing 
         CAPTURE(watched.outcome.err);
         const std::size_t lines = watched.log_lines().size();
         CHECK(lines > 1000);
-        CHECK(told(watched.outcome.err, "lines lost") + lines == std::size_t{2} * 14 * 900);
+        CHECK(reported(watched.outcome.err, "lines lost") + lines == std::size_t{2} * 14 * 900);
         // A call counts as printed if its first line is.
-        CHECK(told(watched.outcome.err, "printed") == (lines + 1) / 2);
+        CHECK(reported(watched.outcome.err, "printed") == (lines + 1) / 2);
         CHECK(contains(watched.outcome.err, "The log ends here. Raise the file size limit"));
     }
     SECTION("at level 2, where events are lost too") {
         const Preloaded watched(argv, {{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_FORMAT", "compact"}});
         CAPTURE(watched.outcome.err);
-        const std::uint64_t printed = told(watched.outcome.err, "printed");
+        const std::uint64_t printed = reported(watched.outcome.err, "printed");
         CHECK(printed > 0);
         CHECK(printed < std::uint64_t{14} * 900);
-        CHECK(told(watched.outcome.err, "lines lost") > 0);
-        CHECK(told(watched.outcome.err, "events lost") > 0);
+        CHECK(reported(watched.outcome.err, "lines lost") > 0);
+        CHECK(reported(watched.outcome.err, "events lost") > 0);
         CHECK(contains(watched.outcome.err, "No more events are recorded. Raise the file size limit"));
     }
 }
@@ -274,7 +274,7 @@ TEST_CASE("A single lost line is reported in the singular") {
         model_host({model_path("cpu")}),
         {{"AOTI_DBG_LOG", "/dev/full"}, {"AOTI_DBG_CALLS", "3"}, {"AOTI_DBG_SIDE", "after"}});
     CHECK(contains(watched.outcome.err, "; 1 line lost"));
-    CHECK(told(watched.outcome.err, "printed") == 0);
+    CHECK(reported(watched.outcome.err, "printed") == 0);
 }
 
 TEST_CASE("A log that accepts nothing loses its lines, and their number is reported") {

@@ -46,12 +46,12 @@ class Armed {
         return Json::parse(read_text(out() / "report.json"));
     }
     void check_names_the_kernel() const {
-        const Json told = report();
-        CAPTURE(told.dump(2));
-        CHECK(contains(told.at("verdict").get<std::string>(), "illegal memory access in second_kernel"));
-        CHECK(told.at("call").at("kernel") == "second_kernel");
-        CHECK(told.at("device").at("launch") == 8);
-        CHECK_FALSE(told.at("call").contains("likely"));
+        const Json json = report();
+        CAPTURE(json.dump(2));
+        CHECK(contains(json.at("verdict").get<std::string>(), "illegal memory access in second_kernel"));
+        CHECK(json.at("call").at("kernel") == "second_kernel");
+        CHECK(json.at("device").at("launch") == 8);
+        CHECK_FALSE(json.at("call").contains("likely"));
         CHECK(contains(outcome.err, "illegal memory access in second_kernel"));
     }
 
@@ -63,8 +63,8 @@ class Armed {
 
 /// Repeats the run until it does what is expected. The library gives the driver's thread and its debugger a
 /// fixed time. On a busy machine the fake driver may need longer.
-template <typename Wanted>
-std::unique_ptr<Armed> soon(Wanted matches, const std::string& how, const Variables& variables,
+template <typename Matches>
+std::unique_ptr<Armed> soon(Matches matches, const std::string& how, const Variables& variables,
                             const Lines& flags) {
     std::unique_ptr<Armed> run;
     for (int i = 0; i < 6; ++i) {

@@ -46,11 +46,11 @@ TEST_CASE("With raise a hung call returns an error, and the report says what ran
             check_is_recorded(run, call + " has ");
         }
     }
-    const Run nobody(kRaising, joined(victim("nobody"), {"done"}),
+    const Run asleep(kRaising, joined(victim("sleep"), {"done"}),
                      "until [ -e \"$OUT/gpu.core\" ]; do sleep 0.1; done; sleep 0.5; touch done");
-    CHECK(nobody.outcome.exit_code == 0);
-    check_is_recorded(nobody, "endless_kernel has not finished for 1.");
-    CHECK(contains(nobody.report().at("verdict").get<std::string>(),
+    CHECK(asleep.outcome.exit_code == 0);
+    check_is_recorded(asleep, "endless_kernel has not finished for 1.");
+    CHECK(contains(asleep.report().at("verdict").get<std::string>(),
                    " s, and no call waits for it; it is running on the device"));
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("A fault that the driver has not noticed is reported as a fault and no
     CHECK(Preloaded::files(run.out(), "gpu").empty());
 }
 
-TEST_CASE("An idle device is reported as such, and a hang on the host has no effect on the driver") {
+TEST_CASE("An idle device is reported as such, and a hang in host code has no effect on the driver") {
     const Run idle(kRaising, victim("stream"), "", {{"FAKE_CUDA_STANDING_KERNEL", ""}});
     CHECK(idle.outcome.out == "set\nstream: 719\nended\n");
     CHECK(idle.report().at("class") == "hang");

@@ -73,9 +73,9 @@ TEST_CASE("A wait for a kernel that never finishes is reported with the kernel, 
 }
 
 /// A program that continues once hang.json shows that its hang was reported.
-class Told {
+class Resumed {
   public:
-    explicit Told(const std::string& how)
+    explicit Resumed(const std::string& how)
         : run(kWatched, joined(victim(how), {(out() / "hang.json").string()}), "",
               {{"AOTI_DBG_OUT", out().string()}}) {}
     [[nodiscard]] bool has_report() const { return fs::exists(out() / "report.json"); }
@@ -90,20 +90,20 @@ class Told {
 
 /// Checks for one message each way and no report. The program must behave as it does bare.
 void check_it_goes_on(const std::string& how, const std::string& call) {
-    const Told told(how);
+    const Resumed resumed(how);
     const Outcome bare = run_bare(joined(victim(how), {"/"}));
-    CHECK(told.run.outcome.out == bare.out);
-    CHECK(told.run.outcome.exit_code == 0);
+    CHECK(resumed.run.outcome.out == bare.out);
+    CHECK(resumed.run.outcome.exit_code == 0);
     CHECK(bare.exit_code == 0);
-    const std::string& said = told.run.outcome.err;
+    const std::string& said = resumed.run.outcome.err;
     CAPTURE(said);
     CHECK(contains(said, "hang detected: " + call));
     CHECK(said.find("hang detected:") == said.rfind("hang detected:"));
-    CHECK_FALSE(told.has_report());
+    CHECK_FALSE(resumed.has_report());
 }
 
 TEST_CASE("With completion markers an endless kernel is reported even if no call waits for it") {
-    for (const char* how : {"nobody", "host"}) {
+    for (const char* how : {"sleep", "host"}) {
         CAPTURE(how);
         const Run run(kAborting, joined(victim(how), {"never"}));
         CHECK(run.outcome.signal == SIGABRT);
@@ -122,7 +122,7 @@ TEST_CASE("With completion markers an endless kernel is reported even if no call
         CHECK(report.at("hang").at("calls").at(0).at("nobody_waits") == true);
         CHECK(names_of(report.at("hang").at("unended")) == Lines{"endless_kernel", "later_kernel"});
     }
-    check_it_goes_on("nobody", "endless_kernel");
+    check_it_goes_on("sleep", "endless_kernel");
 }
 
 TEST_CASE("Of launches that no call waits for, the report names the one submitted first") {
@@ -143,7 +143,7 @@ TEST_CASE("A program that starts to poll late is reported by its query, not by t
 }
 
 TEST_CASE("An abnormal exit after the launch has finished is not a hang") {
-    const Told over("over");
+    const Resumed over("over");
     CHECK(over.run.outcome.exit_code == 3);
     CHECK(contains(over.run.outcome.err, "hang detected: endless_kernel"));
     CHECK_FALSE(over.has_report());
@@ -161,7 +161,7 @@ TEST_CASE(
         CHECK(bare.exit_code == 0);
         CHECK_FALSE(contains(run.outcome.err, "hang detected"));
     }
-    const Run unmarked(joined(kAborting, {"--completion", "off"}), joined(victim("nobody"), {"done"}),
+    const Run unmarked(joined(kAborting, {"--completion", "off"}), joined(victim("sleep"), {"done"}),
                        "until [ -e \"$OUT/flight.ring\" ]; do sleep 0.1; done; sleep 2.5; touch done");
     CHECK(unmarked.outcome.exit_code == 0);
     CHECK_FALSE(contains(unmarked.outcome.err, "hang detected"));
@@ -346,8 +346,8 @@ TEST_CASE("A bare preload also watches for hangs, and its files suffice for the 
                         {{"AOTI_DBG_HANG", "1"}, {"AOTI_DBG_ON_HANG", "abort"}, {"AOTI_DBG_LEVEL", "0"}});
     CHECK(run.outcome.signal == SIGABRT);
     CHECK(run.outcome.out == "set\n");
-    const std::string told = run_program({AOTI_DBG_TOOL, "report", run.out().string()}).out;
-    CHECK(contains(told, "aoti-dbg: hang: cuStreamSynchronize has not returned"));
+    const std::string printed = run_program({AOTI_DBG_TOOL, "report", run.out().string()}).out;
+    CHECK(contains(printed, "aoti-dbg: hang: cuStreamSynchronize has not returned"));
     check_names_the_kernel(Json::parse(read_text(run.out() / "report.json")), "cuStreamSynchronize",
                            By::markers);
 }

@@ -126,17 +126,18 @@ TEST_CASE("Programs with all kinds of streams, several threads and a graph have 
 }
 
 TEST_CASE("The races check runs where it is requested, with any other option") {
-    const std::string told =
+    const std::string reported =
         race("arg2_1", "triton_poi_fused_sqrt_2", "before cuMemcpyHtoDAsync (writes it on stream N)");
     CHECK(races_of("upload", {{"AOTI_DBG_TRIAGE", "1"}, {"AOTI_DBG_LEVEL", ""}}).empty());
     CHECK(races_of("upload", {{"AOTI_DBG_CHECK", "args"}, {"AOTI_DBG_LEVEL", ""}}).empty());
     for (const char* level : {"2", "3", ""}) {
         CAPTURE(level);
         CHECK(races_of("upload", {{"AOTI_DBG_CHECK", "nan,args,races"}, {"AOTI_DBG_LEVEL", level}}) ==
-              Lines{told});
+              Lines{reported});
     }
     // The selection of printed calls does not matter.
-    CHECK(races_of("upload", {{"AOTI_DBG_CHECK", "races"}, {"AOTI_DBG_KERNELS", "nothing"}}) == Lines{told});
+    CHECK(races_of("upload", {{"AOTI_DBG_CHECK", "races"}, {"AOTI_DBG_KERNELS", "nothing"}}) ==
+          Lines{reported});
     CHECK(races_of("upload", {{"AOTI_DBG_CHECK", "races"},
                               {"AOTI_DBG_SUPPRESS", "races in triton_poi_fused_sqrt_2 - arg2_1"}})
               .empty());

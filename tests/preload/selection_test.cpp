@@ -270,9 +270,9 @@ TEST_CASE("The command reports what the library saw, and --require turns too lit
     const Outcome no_run = run({"--require", "launch"}, model_host({"--runs", "0", model_path("cpu")}));
     CHECK(no_run.exit_code == 123);
     CHECK(contains(no_run.err, "1 model loaded, but no call was intercepted"));
-    const Outcome nobody = run({"--processes", "pyhton*"}, model);
-    CHECK(nobody.exit_code == 0);
-    CHECK(contains(nobody.err, "AOTI_DBG_PROCESSES excludes every process"));
+    const Outcome excluded = run({"--processes", "pyhton*"}, model);
+    CHECK(excluded.exit_code == 0);
+    CHECK(contains(excluded.err, "AOTI_DBG_PROCESSES excludes every process"));
     CHECK(run({"--processes", "pyhton*", "--ci"}, model).exit_code == 123);
     CHECK(run({"--processes", "pyhton*", "--require", "library"}, model).exit_code == 0);
     const Outcome main_only = run({"--processes", "main", "--ci"},
@@ -331,10 +331,10 @@ TEST_CASE("A thousand random sets of options change nothing in what a program do
         const Variables variables = random_options(random);
         const Outcome watched = run_preloaded(argv, variables, std::chrono::seconds(60), folder.path());
         if (watched.out == bare.out && watched.exit_code == bare.exit_code && watched.signal == 0) continue;
-        std::string told;
+        std::string settings;
         for (const auto& [variable, value] : variables)
-            told.append(variable).append("=").append(value).append("\n");
-        CAPTURE(seed, set, told, watched.err, watched.exit_code, watched.signal);
+            settings.append(variable).append("=").append(value).append("\n");
+        CAPTURE(seed, set, settings, watched.err, watched.exit_code, watched.signal);
         CHECK(watched.out == bare.out);
         FAIL("the program noticed");
     }

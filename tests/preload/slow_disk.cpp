@@ -28,7 +28,7 @@ void nap() {
     errno = kept;
 }
 
-void tell() {
+void print_sigint() {
     struct sigaction action {};
     sigset_t mask;
     sigset_t pending;
@@ -47,7 +47,7 @@ void tell() {
 }
 
 __attribute__((destructor)) void leave() {
-    tell();
+    print_sigint();
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ int linkat(int from_folder, const char* from, int to_folder, const char* to, int
 }
 
 void _exit(int status) {
-    tell();
+    print_sigint();
     syscall(SYS_exit_group, status);
     __builtin_trap();
 }

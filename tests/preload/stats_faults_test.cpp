@@ -70,7 +70,7 @@ TEST_CASE("With AOTI_DBG_SYNC, after a death inside launch N the log ends with t
                 }
                 const Lines events = event_lines(watched.out());
                 CHECK(are_whole(events));
-                CHECK(ended_in_good_order(events) == (std::string(how) == "0"));
+                CHECK(ended_normally(events) == (std::string(how) == "0"));
                 CHECK(shown_text(watched.out()) == watched.log_lines());
             }
         }
@@ -86,7 +86,7 @@ TEST_CASE("With a slow log reader and waiting allowed, nothing is lost and one m
     CHECK(times_said(watched.outcome.err, "results arrive faster than they can be written") == 1);
     const Lines events = event_lines(watched.out());
     CHECK(are_whole(events));
-    REQUIRE(ended_in_good_order(events));
+    REQUIRE(ended_normally(events));
     CHECK(count_of_calls(events) == kRuns * kSidesOfRun);
     CHECK(number_behind(events.back(), "\"not_measured_for_want_of_room\":") == 0);
     const auto unmeasured = std::count_if(events.begin(), events.end(), [](const std::string& line) {
@@ -104,7 +104,7 @@ TEST_CASE("If the model must not wait, lost results are counted in the events an
     check_unharmed(argv, {}, watched.outcome);
     const Lines events = event_lines(watched.out());
     CHECK(are_whole(events));
-    REQUIRE(ended_in_good_order(events));
+    REQUIRE(ended_normally(events));
     const std::uint64_t lost = number_behind(events.back(), "\"not_measured_for_want_of_room\":");
     CHECK(lost > 0);
     CHECK(count_of_calls(events) + lost == kRuns * kSidesOfRun);
@@ -145,7 +145,7 @@ TEST_CASE(
         CHECK(std::count(lines.begin(), lines.end(), before(kernel)) == 4);
         CHECK(std::count(lines.begin(), lines.end(), after(kernel)) == 4);
     }
-    CHECK(ended_in_good_order(event_lines(folder.path() / "out")));
+    CHECK(ended_normally(event_lines(folder.path() / "out")));
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST_CASE("A context destroyed between or during runs does no harm, and the next
                                                  ? watched.out()
                                                  : Preloaded::files(watched.out(), "cuda_lives").front());
             CHECK(are_whole(events));
-            CHECK(ended_in_good_order(events));
+            CHECK(ended_normally(events));
         }
     }
 }
@@ -105,7 +105,7 @@ TEST_CASE("A fork during measuring leaves the parent measuring, whatever the chi
     struct Expected {
         const char* how;
         bool child_runs;
-        bool ends_well;
+        bool ends_normally;
     };
     for (const Expected& expected :
          {Expected{"exit", false, false}, Expected{"_exit", false, false}, Expected{"exec", false, false},
@@ -120,7 +120,7 @@ TEST_CASE("A fork during measuring leaves the parent measuring, whatever the chi
             // The parent has whole runs to the end, of both models, and nothing of its children.
             const Lines events = event_lines(watched.out());
             CHECK(are_whole(events));
-            CHECK(ended_in_good_order(events));
+            CHECK(ended_normally(events));
             CHECK(shown_text(watched.out()) == watched.log_lines());
             const std::vector<Record> all = records(watched);
             const std::size_t runs = with_title(all, "aoti_model_inputs - arg2_1").size();
@@ -137,7 +137,7 @@ TEST_CASE("A fork during measuring leaves the parent measuring, whatever the chi
                 const Lines theirs = event_lines(folder);
                 CAPTURE(folder);
                 CHECK(are_whole(theirs));
-                CHECK(ended_in_good_order(theirs) == expected.ends_well);
+                CHECK(ended_normally(theirs) == expected.ends_normally);
                 CHECK(count_of_calls(theirs) > 0);
                 ++children;
             }

@@ -80,7 +80,7 @@ inline bool are_whole(const Lines& events) {
     });
 }
 
-inline bool ended_in_good_order(const Lines& events) {
+inline bool ended_normally(const Lines& events) {
     return !events.empty() && contains(events.back(), "{\"event\":\"coverage\"");
 }
 

@@ -154,11 +154,11 @@ TEST_CASE("The program computes the same as bare, errno included, in threads and
 TEST_CASE("Threads write whole records") {
     const Preloaded one(model_host({model_path("cpu")}), kLevel2);
     const Preloaded many(model_host({"--threads", "4", "--runs", "5", model_path("cpu")}), kLevel2);
-    Lines wanted = times(20, titles(one));
+    Lines expected = times(20, titles(one));
     Lines found = titles(many);
-    std::sort(wanted.begin(), wanted.end());
+    std::sort(expected.begin(), expected.end());
     std::sort(found.begin(), found.end());
-    CHECK(found == wanted);
+    CHECK(found == expected);
     CHECK(many.log_lines().size() == 20 * one.log_lines().size());
 }
 

@@ -29,8 +29,8 @@ std::string name_of(const Slot& slot) {
     return {slot.name, strnlen(slot.name, sizeof slot.name)};
 }
 
-/// "made buf0 512 let go": the known facts of each tensor of a run, in order.
-Lines told(const TensorMap& map, std::uint32_t run) {
+/// The known facts of each tensor of a run, in order, such as "made buf0 512 freed".
+Lines facts_of(const TensorMap& map, std::uint32_t run) {
     Lines lines;
     for (const Slot& slot : map.slots) {
         if (slot.run != run) continue;
@@ -38,7 +38,7 @@ Lines told(const TensorMap& map, std::uint32_t run) {
                            : slot.origin == Origin::made ? "made "
                                                          : "returned ";
         line += name_of(slot) + " " + std::to_string(slot.bytes);
-        if (slot.ended == slot.number) line += slot.end == End::freed ? " let go" : " outlived";
+        if (slot.ended == slot.number) line += slot.end == End::freed ? " freed" : " outlived";
         lines.push_back(line);
     }
     return lines;
@@ -58,15 +58,15 @@ struct Armed : Preloaded {
 TEST_CASE("Each tensor of a run is in the map under its name in the wrapper source") {
     const Armed run(cuda_models({"--runs", "3"}, {"stats"}));
     const TensorMap map = map_in(run.out());
-    const Lines made = {"made buf0 (later buf1) 512 let go",
+    const Lines made = {"made buf0 (later buf1) 512 freed",
                         "made buf2 128 outlived",
                         "made buf3 1024 outlived",
-                        "made buf4 512 let go",
-                        "made buf5 512 let go",
+                        "made buf4 512 freed",
+                        "made buf5 512 freed",
                         "made buf6 512"};  // a view of it is an output
-    CHECK(told(map, 0) == joined({"input arg2_1 512"}, made));
+    CHECK(facts_of(map, 0) == joined({"input arg2_1 512"}, made));
     for (std::uint32_t number = 1; number < 3; ++number)
-        CHECK(told(map, number) == joined({"input arg2_1 512"}, made));
+        CHECK(facts_of(map, number) == joined({"input arg2_1 512"}, made));
     CHECK(map.header.made == map.slots.size());
 }
 
@@ -91,10 +91,10 @@ TEST_CASE("Tensors that an op returns end where the source frees them, or at the
     const TensorMap map = map_in(run.out());
     for (std::uint32_t number = 0; number < 3; ++number) {
         CAPTURE(number);
-        CHECK(told(map, number) ==
-              Lines{"input arg2_1 512", "made buf0 (later buf1) 512 let go", "made buf2 128 outlived",
-                    "made buf3 1024 outlived", "made buf4 512 let go", "returned buf7 512 let go",
-                    "returned buf8 1024 let go", "made buf5 512 let go", "made buf6 512"});
+        CHECK(facts_of(map, number) ==
+              Lines{"input arg2_1 512", "made buf0 (later buf1) 512 freed", "made buf2 128 outlived",
+                    "made buf3 1024 outlived", "made buf4 512 freed", "returned buf7 512 freed",
+                    "returned buf8 1024 freed", "made buf5 512 freed", "made buf6 512"});
         std::map<std::string, Slot> slots;
         for (const Slot& slot : map.slots)
             if (slot.run == number) slots[name_of(slot)] = slot;
@@ -110,10 +110,10 @@ TEST_CASE("A run that fails has no outputs") {
     const Preloaded run(victim, {{"AOTI_DBG_TRIAGE", "1"}, {"FAKE_CUDA_REFUSE", "add_kernel"}});
     CAPTURE(run.outcome.err);
     CHECK(run.outcome.exit_code != 0);
-    CHECK(told(map_in(run.out()), 0) ==
-          Lines{"input arg2_1 512", "made buf0 (later buf1) 512 let go", "made buf2 128 let go",
-                "made buf3 1024 let go", "made buf4 512 let go", "returned buf7 512 let go",
-                "returned buf8 1024 let go", "made buf5 512 let go", "made buf6 512"});
+    CHECK(facts_of(map_in(run.out()), 0) ==
+          Lines{"input arg2_1 512", "made buf0 (later buf1) 512 freed", "made buf2 128 freed",
+                "made buf3 1024 freed", "made buf4 512 freed", "returned buf7 512 freed",
+                "returned buf8 1024 freed", "made buf5 512 freed", "made buf6 512"});
 }
 
 TEST_CASE("Concurrent threads and models get maps of their own runs") {

@@ -3,8 +3,8 @@
     outputs_test.py pages            the examples
     outputs_test.py doctor           what AOTI_DBGTEST_TOOL prints
     outputs_test.py folder EXPECTED FOLDER...
-                                     what tests have left in these folders; EXPECTED: names of schemas, with commas
-                                     between them, each of which some file there must have
+                                     what tests have left in these folders. EXPECTED: names of schemas, separated by
+                                     commas. For each, at least one file must exist
 """
 
 from __future__ import annotations

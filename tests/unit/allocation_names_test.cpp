@@ -104,16 +104,16 @@ TEST_CASE("Where a run may fold constants nothing is named") {
 /// "buf0 before 1, buf2 before 3": the frees of a run, in order.
 std::string freed(const WrapperInfo& info, const std::vector<std::string>& all) {
     const AllocationNames names(info);
-    std::string told;
+    std::string text;
     for (const FreedTensor& end : names.freed())
         for (const std::string& one : all)
             if (const NamedTensor* tensor = names.returned(one);
                 tensor != nullptr && tensor->number == end.tensor)
-                told += (told.empty() ? "" : ", ") + one + " before " + std::to_string(end.before);
-    return told;
+                text += (text.empty() ? "" : ", ") + one + " before " + std::to_string(end.before);
+    return text;
 }
 
-TEST_CASE("A run frees a tensor where the source does, and at its end all but the outputs") {
+TEST_CASE("A run frees a tensor where the source does, and all but the outputs when it ends") {
     WrapperInfo info = three_calls();
     const std::vector<std::string> all = {"buf0", "buf1", "buf2", "buf3", "buf5"};
     Argument returned;

@@ -82,8 +82,8 @@ std::string parameters(std::uint32_t xnumel) {
     return Packed().u64(0x1000).u64(0x20000).u32(0x3f000000).u32(xnumel).u64(0).bytes();
 }
 
-std::vector<CrashArgument> told(const FoundSource& source, const std::string& got = {},
-                                const Tensors& tensors = {}) {
+std::vector<CrashArgument> arguments_of(const FoundSource& source, const std::string& got = {},
+                                        const Tensors& tensors = {}) {
     const Texts names = {"kernel"};
     const ArgumentDetails arguments(source, names, got, tensors);
     std::vector<CrashArgument> all = arguments.arguments();
@@ -98,7 +98,7 @@ std::string text_of(const CrashArgument& argument) {
 }
 
 TEST_CASE("Sizes without known numbers stay as the source writes them, and values are left out") {
-    const std::vector<CrashArgument> arguments = told(usual());
+    const std::vector<CrashArgument> arguments = arguments_of(usual());
     REQUIRE(arguments.size() == 4);
     CHECK(text_of(arguments[0]) == "float16 [s77, 64] expected");
     CHECK(text_of(arguments[1]) == "float32 [s77, 64]");
@@ -110,7 +110,7 @@ TEST_CASE("Sizes without known numbers stay as the source writes them, and value
 }
 
 TEST_CASE("The parameters of the launch give symbols, values and addresses") {
-    const std::vector<CrashArgument> arguments = told(usual(), parameters(48 * 64));
+    const std::vector<CrashArgument> arguments = arguments_of(usual(), parameters(48 * 64));
     CHECK(text_of(arguments[0]) == "float16 [48, 64] expected");
     CHECK(text_of(arguments[1]) == "float32 [48, 64]");
     CHECK(arguments[1].begin == 0x20000);
@@ -118,7 +118,7 @@ TEST_CASE("The parameters of the launch give symbols, values and addresses") {
     CHECK(arguments[2].value == "0.5");
     CHECK(arguments[3].value == "3072");
     // No number of rows gives this value, but the kernel did get it.
-    const std::vector<CrashArgument> odd = told(usual(), parameters(48 * 64 + 1));
+    const std::vector<CrashArgument> odd = arguments_of(usual(), parameters(48 * 64 + 1));
     CHECK(text_of(odd[1]) == "float32 [s77, 64]");
     CHECK(odd[1].bytes == 0);
     CHECK(odd[3].value == "3073");
@@ -127,7 +127,7 @@ TEST_CASE("The parameters of the launch give symbols, values and addresses") {
 TEST_CASE("The tensors that the run created give symbols and addresses if the launch is unknown") {
     const Tensors tensors = {{"arg1_1", 0x7000, 48 * 64 * 2, Origin::input},
                              {"buf0", 0x9000, 48 * 64 * 4, Origin::made}};
-    const std::vector<CrashArgument> arguments = told(usual(), {}, tensors);
+    const std::vector<CrashArgument> arguments = arguments_of(usual(), {}, tensors);
     CHECK(text_of(arguments[0]) == "float16 [48, 64] expected");
     CHECK(arguments[0].begin == 0x7000);
     CHECK(arguments[0].bytes == 48 * 64 * 2);
@@ -135,17 +135,17 @@ TEST_CASE("The tensors that the run created give symbols and addresses if the la
     CHECK(arguments[1].begin == 0x9000);
     CHECK(arguments[3].value == "3072");
     // An input may differ from what the model was compiled for, so it gives no symbol.
-    const std::vector<CrashArgument> input = told(usual(), {}, {tensors.front()});
+    const std::vector<CrashArgument> input = arguments_of(usual(), {}, {tensors.front()});
     CHECK(text_of(input[0]) == "float16 [s77, 64] expected");
     CHECK(input[0].bytes == 48 * 64 * 2);
     // The kernel used the address that it got.
-    CHECK(told(usual(), parameters(64), tensors)[1].begin == 0x20000);
+    CHECK(arguments_of(usual(), parameters(64), tensors)[1].begin == 0x20000);
 }
 
 TEST_CASE("A number of bytes that fits several sizes gives none of them") {
     FoundSource source = usual();
     const auto sizes_of = [&source](std::uint64_t bytes) {
-        return text_of(told(source, {}, {{"buf0", 0x9000, bytes, Origin::made}})[1]);
+        return text_of(arguments_of(source, {}, {{"buf0", 0x9000, bytes, Origin::made}})[1]);
     };
     CHECK(sizes_of(48 * 64 * 4 + 4) == "float32 [s77, 64]");
     CHECK(sizes_of(0) == "float32 [s77, 64]");
@@ -178,7 +178,7 @@ TEST_CASE("A view has its own sizes, and starts at its offset in its tensor") {
             tensor("buf0", "b", WrittenView{"{64L}", "{1L}", "s0", "int32"}),
             tensor("weight", "c", WrittenView{"{8L}", "{1L}", "", ""}),
             tensor("buf0", "d", WrittenView{"", "", "", "int32"})};
-    const std::vector<CrashArgument> arguments = told(source, {}, tensors);
+    const std::vector<CrashArgument> arguments = arguments_of(source, {}, tensors);
     CHECK(text_of(arguments[0]) == "float32 [4, 16]");
     CHECK(arguments[0].begin == 0x9000 + 128);
     CHECK(arguments[0].bytes == 256);
@@ -193,26 +193,26 @@ TEST_CASE("Memory under another name has the first name's address and sizes, unl
     source.info.run.sites[0].arguments = {tensor("buf3", "a")};
     source.info.run.shared_memory = {{"buf3", "buf0", SharedMemory::How::moved, 0}};
     const Tensors tensors = {{"buf0", 0x9000, 48 * 64 * 4, Origin::made}};
-    CHECK(text_of(told(source, {}, tensors)[0]) == "float32 [48, 64]");
-    CHECK(told(source, {}, tensors)[0].begin == 0x9000);
+    CHECK(text_of(arguments_of(source, {}, tensors)[0]) == "float32 [48, 64]");
+    CHECK(arguments_of(source, {}, tensors)[0].begin == 0x9000);
     source.info.run.shared_memory[0].how = SharedMemory::How::view;
-    CHECK(text_of(told(source, {}, tensors)[0]).empty());
-    CHECK(told(source, {}, tensors)[0].begin == 0);
+    CHECK(text_of(arguments_of(source, {}, tensors)[0]).empty());
+    CHECK(arguments_of(source, {}, tensors)[0].begin == 0);
 }
 
 TEST_CASE("An unaligned input, which is copied, is not reported at its original address") {
     FoundSource source = usual();
     source.info.run.shared_memory = {{"arg1_1", "arg1_1_aligned", SharedMemory::How::moved, 0}};
-    CHECK(told(source, {}, {{"arg1_1", 0x7000, 64, Origin::input}})[0].begin == 0x7000);
-    CHECK(told(source, {}, {{"arg1_1", 0x7004, 64, Origin::input}})[0].begin == 0);
+    CHECK(arguments_of(source, {}, {{"arg1_1", 0x7000, 64, Origin::input}})[0].begin == 0x7000);
+    CHECK(arguments_of(source, {}, {{"arg1_1", 0x7004, 64, Origin::input}})[0].begin == 0);
     // Nor is a tensor that the run created under the name of an input.
-    CHECK(told(source, {}, {{"arg1_1", 0x7000, 64, Origin::made}})[0].begin == 0);
+    CHECK(arguments_of(source, {}, {{"arg1_1", 0x7000, 64, Origin::made}})[0].begin == 0);
 }
 
 TEST_CASE("An input's unchecked dimensions are unknown, and without checks so is their number") {
     FoundSource source = usual();
     InputGuard& guard = source.info.input_guards[0];
-    const auto text = [&source] { return text_of(told(source)[0]); };
+    const auto text = [&source] { return text_of(arguments_of(source)[0]); };
     guard.sizes = {};
     CHECK(text() == "float16 [s77, ?] expected");
     source.info.run.symbols = {
@@ -230,7 +230,7 @@ TEST_CASE("Texts that are not sizes give none") {
         CAPTURE(sizes);
         FoundSource source = usual();
         source.info.run.allocations[0].sizes = sizes;
-        const CrashArgument argument = told(source, parameters(64))[1];
+        const CrashArgument argument = arguments_of(source, parameters(64))[1];
         CHECK_FALSE(argument.has_sizes);
         CHECK(argument.sizes.empty());
         CHECK(argument.bytes == 0);
@@ -238,7 +238,7 @@ TEST_CASE("Texts that are not sizes give none") {
     }
     FoundSource number = usual();  // no dimensions
     number.info.run.allocations[0].sizes = number.info.run.allocations[0].strides = "{}";
-    const CrashArgument argument = told(number, parameters(64))[1];
+    const CrashArgument argument = arguments_of(number, parameters(64))[1];
     CHECK(text_of(argument) == "float32 []");
     CHECK(argument.bytes == 4);
 }
@@ -254,7 +254,7 @@ TEST_CASE("A source as the compiler writes it gives dtype and sizes of each tens
     });
     REQUIRE(site != sites.end());
     source.sites = {static_cast<std::uint32_t>(site - sites.begin())};
-    const std::vector<CrashArgument> arguments = told(source);
+    const std::vector<CrashArgument> arguments = arguments_of(source);
     REQUIRE(arguments.size() == 4);
     CHECK(text_of(arguments[0]) == "float32 [8, 16]");
     CHECK(text_of(arguments[1]) == "bool [8, 16]");

@@ -183,10 +183,10 @@ TEST_CASE("A match says whether a call before it was skipped, apart from copies"
     const CallPlan plan(info.run);
     const auto is_next = [&plan](const std::vector<const char*>& calls) {
         CallMatcher matcher(plan);
-        std::string told;
+        std::string text;
         for (const char* name : calls)
-            told += call(plan, matcher, name).is_next ? 'n' : '-';
-        return told;
+            text += call(plan, matcher, name).is_next ? 'n' : '-';
+        return text;
     };
     CHECK(is_next({"triton_a", "triton_b", "cpp_c", "cpp_d", "cpp_c"}) == "nnnnn");
     CHECK(is_next({"triton_a", "cpp_c", "cpp_d"}) == "n-n");

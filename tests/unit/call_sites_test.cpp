@@ -287,7 +287,7 @@ TEST_CASE("Triton kernels are read with their source, signature and launch argum
     CHECK(info.triton_kernels[1].function == "add_kernel");
 }
 
-TEST_CASE("A CUDA wrapper is read: kernels, views, pools, copies, returned constants") {
+TEST_CASE("A CUDA wrapper is read: kernels, views, copies") {
     const WrapperInfo info = read_wrapper(
         kCudaWrapper, {},
         R"({"triton_red_fused_add_0:7": {"stack_traces": ["model.py:3"], "pre_grad_nodes": ["x"]}})");
@@ -334,7 +334,11 @@ TEST_CASE("A CUDA wrapper is read: kernels, views, pools, copies, returned const
     CHECK(library.arguments[2].kind == ArgumentKind::absent);
     CHECK(site(info, "aoti_torch_copy_").kind == SiteKind::copy);
     CHECK(site(info, "aoti_torch_copy_").arguments[0].access == Access::writes);
+}
 
+TEST_CASE("Pools, outputs and shared memory of a CUDA wrapper are read") {
+    const WrapperInfo info = read_wrapper(kCudaWrapper);
+    REQUIRE(info.is_complete);
     REQUIRE(info.run.allocations.size() == 2);
     CHECK(info.run.allocations[1].name == "buf0");
     CHECK(info.run.allocations[1].pool == "pool1");
@@ -441,9 +445,9 @@ TEST_CASE("A helper function does not hide its kernel's signature; a kernel with
         "        triton_meta={'signature': {'in_out_ptr0': '*fp32', 'in_ptr0': '*i1', 'xnumel': 'i32'}},\n"
         "        inductor_meta={'mutated_arg_names': ['in_out_ptr0']}\n    )\n    @triton.jit\n"
         "    def triton_red_fused_cumsum_2(in_out_ptr0, in_ptr0, xnumel):\n        pass\n    ''')\n    */\n";
-    const WrapperInfo told = read_wrapper(head + helper + "}\n");
-    REQUIRE(told.triton_kernels.size() == 1);
-    const std::vector<TritonParameter>& parameters = told.triton_kernels[0].parameters;
+    const WrapperInfo info = read_wrapper(head + helper + "}\n");
+    REQUIRE(info.triton_kernels.size() == 1);
+    const std::vector<TritonParameter>& parameters = info.triton_kernels[0].parameters;
     REQUIRE(parameters.size() == 3);
     CHECK(parameters[0].type == "*fp32");
     CHECK(parameters[0].access == Access::updates);

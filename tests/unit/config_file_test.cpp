@@ -254,64 +254,69 @@ TEST_CASE("Blank values in a file count as unset, as in variables") {
 }
 
 // Every option, set by its variable and by the file, in each form that a file may use.
+namespace {
+
+struct Example {
+    std::string_view field;
+    std::string value;
+    std::vector<std::string> json;  // equivalents of the value
+};
+const std::vector<Example> kExamples = {
+    {"level", "3", {"3", R"("3")", R"(["3"])"}},
+    {"level", "names,stats", {R"("names,stats")", R"(["names", "stats"])", R"(["stats,names"])"}},
+    {"filter", "a,b<c,d>", {R"("a,b<c,d>")", R"(["a", "b<c,d>"])"}},
+    {"kernels", "triton_*,!*_poi_*", {R"("triton_*,!*_poi_*")", R"(["triton_*", "!*_poi_*"])"}},
+    {"runs", "10:20", {R"("10:20")"}},
+    {"runs", "7", {"7", R"("7")"}},
+    {"calls", "::1000", {R"("::1000")"}},
+    {"calls", "0", {"0", R"("0")"}},
+    {"side", "after", {R"("after")", R"(" After ")"}},
+    {"check", "nan,inf", {R"("nan,inf")", R"(["inf", "nan"])"}},
+    {"check", "args,nan", {R"("Args,nan")", R"(["nan", "args"])"}},
+    {"check", "none", {R"("Off")", R"(["none"])"}},
+    {"on_finding", "raise", {R"("raise")"}},
+    {"suppress", "nan in a - b,c<d,e>", {R"("nan in a - b,c<d,e>")", R"(["nan in  a - b", "c<d,e>"])"}},
+    {"format", "compact", {R"("compact")"}},
+    {"stats", "full", {R"("full")"}},
+    {"reuse", "off", {R"("off")", "0"}},
+    {"on_full", "drop", {R"("drop")"}},
+    {"sync", "1", {R"("on")", "1"}},
+    {"triage", "1", {R"("on")", "1"}},
+    {"on_fault", "abort", {R"("abort")"}},
+    {"keep_dump", "1", {R"("on")", "1"}},
+    {"max_reports", "3", {"3", R"("3")"}},
+    {"hang", "30", {"30", R"("30")"}},
+    {"on_hang", "abort", {R"("abort")"}},
+    {"completion", "markers", {R"("markers")", R"("Markers")"}},
+    {"evidence", "0", {R"("off")", "0"}},
+    {"scope", "all", {R"("all")"}},
+    {"processes", "main", {R"("main")", R"(["main"])"}},
+    {"processes", "python*,!*worker*", {R"("python*,!*worker*")", R"(["python*", "!*worker*"])"}},
+    {"out", "/tmp/%p", {R"("/tmp/%p")"}},
+    {"log", "names.log", {R"("names.log")"}},
+    {"ring", "100", {"100", R"("100")"}},
+    {"tensors", "buf*,!*_weight", {R"("buf*,!*_weight")", R"(["buf*", "!*_weight"])"}},
+    {"max_tensor", "1GB", {"1000000000", R"("1 GB")"}},
+    {"staging", "2MiB", {"2097152", R"("2MiB")"}},
+    {"max_bytes", "4096", {"4096", R"("4096B")"}},
+    {"max_files", "12", {"12", R"("12")"}},
+    {"keep", "last:3", {R"("Last:3")"}},
+    {"save_on", "finding", {R"("finding")"}},
+    {"pt_layout", "torch", {R"("torch")"}},
+    {"portable_names", "on", {R"("on")", "1"}},
+    {"writers", "3", {"3", R"("3")"}},
+};
+
+}  // namespace
+
 TEST_CASE("Each option means the same in a variable and in a file") {
-    struct Example {
-        std::string_view field;
-        std::string value;
-        std::vector<std::string> json;  // equivalents of the value
-    };
-    const std::vector<Example> examples = {
-        {"level", "3", {"3", R"("3")", R"(["3"])"}},
-        {"level", "names,stats", {R"("names,stats")", R"(["names", "stats"])", R"(["stats,names"])"}},
-        {"filter", "a,b<c,d>", {R"("a,b<c,d>")", R"(["a", "b<c,d>"])"}},
-        {"kernels", "triton_*,!*_poi_*", {R"("triton_*,!*_poi_*")", R"(["triton_*", "!*_poi_*"])"}},
-        {"runs", "10:20", {R"("10:20")"}},
-        {"runs", "7", {"7", R"("7")"}},
-        {"calls", "::1000", {R"("::1000")"}},
-        {"calls", "0", {"0", R"("0")"}},
-        {"side", "after", {R"("after")", R"(" After ")"}},
-        {"check", "nan,inf", {R"("nan,inf")", R"(["inf", "nan"])"}},
-        {"check", "args,nan", {R"("Args,nan")", R"(["nan", "args"])"}},
-        {"check", "none", {R"("Off")", R"(["none"])"}},
-        {"on_finding", "raise", {R"("raise")"}},
-        {"suppress", "nan in a - b,c<d,e>", {R"("nan in a - b,c<d,e>")", R"(["nan in  a - b", "c<d,e>"])"}},
-        {"format", "compact", {R"("compact")"}},
-        {"stats", "full", {R"("full")"}},
-        {"reuse", "off", {R"("off")", "0"}},
-        {"on_full", "drop", {R"("drop")"}},
-        {"sync", "1", {R"("on")", "1"}},
-        {"triage", "1", {R"("on")", "1"}},
-        {"on_fault", "abort", {R"("abort")"}},
-        {"keep_dump", "1", {R"("on")", "1"}},
-        {"max_reports", "3", {"3", R"("3")"}},
-        {"hang", "30", {"30", R"("30")"}},
-        {"on_hang", "abort", {R"("abort")"}},
-        {"completion", "markers", {R"("markers")", R"("Markers")"}},
-        {"evidence", "0", {R"("off")", "0"}},
-        {"scope", "all", {R"("all")"}},
-        {"processes", "main", {R"("main")", R"(["main"])"}},
-        {"processes", "python*,!*worker*", {R"("python*,!*worker*")", R"(["python*", "!*worker*"])"}},
-        {"out", "/tmp/%p", {R"("/tmp/%p")"}},
-        {"log", "names.log", {R"("names.log")"}},
-        {"ring", "100", {"100", R"("100")"}},
-        {"tensors", "buf*,!*_weight", {R"("buf*,!*_weight")", R"(["buf*", "!*_weight"])"}},
-        {"max_tensor", "1GB", {"1000000000", R"("1 GB")"}},
-        {"staging", "2MiB", {"2097152", R"("2MiB")"}},
-        {"max_bytes", "4096", {"4096", R"("4096B")"}},
-        {"max_files", "12", {"12", R"("12")"}},
-        {"keep", "last:3", {R"("Last:3")"}},
-        {"save_on", "finding", {R"("finding")"}},
-        {"pt_layout", "torch", {R"("torch")"}},
-        {"portable_names", "on", {R"("on")", "1"}},
-        {"writers", "3", {"3", R"("3")"}},
-    };
     for (const OptionRow& row : option_rows()) {
         if (row.info.key().empty()) continue;
         CAPTURE(std::string(row.info.field));
         bool has_number = false;
         bool has_list = false;
         bool has_string = false;
-        for (const Example& example : examples) {
+        for (const Example& example : kExamples) {
             if (example.field != row.info.field) continue;
             Options by_variable = parse({{std::string(row.info.variable), example.value}}).options;
             CHECK_FALSE(by_variable == parse({}).options);

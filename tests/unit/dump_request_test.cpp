@@ -17,12 +17,12 @@ namespace aoti_dbg {
 namespace {
 
 bool g_listens = true;
-int g_told = 0;
+int g_notified = 0;
 bool g_makes_one = false;  // creates a context during the notification
 std::optional<ContextInTheMaking> g_making;
 
 bool be_last() {
-    ++g_told;
+    ++g_notified;
     if (g_makes_one) g_making.emplace();
     return g_listens;
 }
@@ -31,7 +31,7 @@ bool be_last() {
 struct Made {
     Made() {
         g_listens = true;
-        g_told = 0;
+        g_notified = 0;
         g_makes_one = false;
         expect_dump_pipe(path, be_last);
         REQUIRE(mkfifo(path.c_str(), 0600) == 0);
@@ -60,7 +60,7 @@ TEST_CASE("The pipe loses its name once the driver opens none for later contexts
     CHECK_FALSE(has_asked_for_dump());
     take_dump_pipe();
     CHECK_FALSE(pipe.has_name());
-    CHECK(g_told == 1);
+    CHECK(g_notified == 1);
     CHECK(can_ask_for_dump());
     CHECK(ask_for_dump());
     CHECK(pipe.was_written_to());
@@ -80,18 +80,18 @@ TEST_CASE("During the creation of a context the name stays, because the driver m
         take_dump_pipe();
         CHECK(pipe.has_name());
         // If that creation fails, the next context must still open the pipe.
-        CHECK(g_told == 0);
+        CHECK(g_notified == 0);
     }
     take_dump_pipe();
     CHECK_FALSE(pipe.has_name());
-    CHECK(g_told == 1);
+    CHECK(g_notified == 1);
 }
 
 TEST_CASE("A context whose creation starts during the driver's notification keeps the name too") {
     const Made pipe;
     g_makes_one = true;
     take_dump_pipe();
-    CHECK(g_told == 1);
+    CHECK(g_notified == 1);
     CHECK(pipe.has_name());
     g_makes_one = false;
     g_making.reset();
@@ -106,7 +106,7 @@ TEST_CASE("During the creation of a context the others can be asked for a dump")
     CHECK(ask_for_dump());
     CHECK(pipe.was_written_to());
     CHECK(pipe.has_name());
-    CHECK(g_told == 0);
+    CHECK(g_notified == 0);
 }
 
 TEST_CASE("The name stays as long as the driver does not listen, and disappears with the process") {
@@ -128,7 +128,7 @@ TEST_CASE("A pipe without a reader is not the driver's yet, and another file nev
     pipe.end = -1;
     take_dump_pipe();
     CHECK(pipe.has_name());
-    CHECK(g_told == 0);
+    CHECK(g_notified == 0);
     REQUIRE(unlink(pipe.path.c_str()) == 0);
     REQUIRE(Descriptor(open(pipe.path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)).number() >= 0);
     take_dump_pipe();

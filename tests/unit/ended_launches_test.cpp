@@ -59,13 +59,13 @@ Numbers sequences(const std::vector<ring::Call>& calls) {
     return numbers;
 }
 
-struct Told {
+struct Suspects {
     Numbers launches;
     bool is_certain;
-    bool operator==(const Told&) const = default;
+    bool operator==(const Suspects&) const = default;
 };
 
-Told told(const ring::Contents& contents) {
+Suspects suspects_of(const ring::Contents& contents) {
     const FaultSuspects suspects = fault_suspects(contents);
     return {sequences(suspects.launches), suspects.is_certain};
 }
@@ -73,33 +73,34 @@ Told told(const ring::Contents& contents) {
 TEST_CASE("On one stream the first unfinished launch is the faulted one") {
     const std::vector<Record> launches = {launch(1, 1), launch(2, 1), launch(3, 1), launch(4, 1)};
     for (std::uint64_t completed = 0; completed < 4; ++completed)
-        CHECK(told(contents_of({launches}, failed(), {{kStream, completed, 4, 17, 0}})) ==
-              Told{{completed + 1}, true});
+        CHECK(suspects_of(contents_of({launches}, failed(), {{kStream, completed, 4, 17, 0}})) ==
+              Suspects{{completed + 1}, true});
     // All have finished, so it was none of these.
-    CHECK(told(contents_of({launches}, failed(), {{kStream, 4, 4, 17, 0}})) == Told{{}, false});
+    CHECK(suspects_of(contents_of({launches}, failed(), {{kStream, 4, 4, 17, 0}})) == Suspects{{}, false});
     // A context that has not failed shows no fault.
-    CHECK(told(contents_of({launches}, {}, {{kStream, 2, 4, 17, 0}})) == Told{{}, false});
+    CHECK(suspects_of(contents_of({launches}, {}, {{kStream, 2, 4, 17, 0}})) == Suspects{{}, false});
 }
 
 TEST_CASE("On several streams the first unfinished launch of each is a candidate, and no other") {
     const std::vector<Record> launches = {launch(1, 1), launch(2, 2, kOther), launch(3, 1),
                                           launch(4, 2, kOther)};
-    CHECK(told(contents_of({launches}, failed(), {{kStream, 1, 3, 17, 0}, {kOther, 0, 4, 17, 0}})) ==
-          Told{{2, 3}, false});
-    CHECK(told(contents_of({launches}, failed(), {{kStream, 1, 3, 17, 0}, {kOther, 4, 4, 17, 0}})) ==
-          Told{{3}, true});
+    CHECK(suspects_of(contents_of({launches}, failed(), {{kStream, 1, 3, 17, 0}, {kOther, 0, 4, 17, 0}})) ==
+          Suspects{{2, 3}, false});
+    CHECK(suspects_of(contents_of({launches}, failed(), {{kStream, 1, 3, 17, 0}, {kOther, 4, 4, 17, 0}})) ==
+          Suspects{{3}, true});
 }
 
 TEST_CASE("Of threads on one stream, the call that returned before the other began was first") {
     const std::vector<MarkedStream> streams = {{kStream, 0, 3, 17, 0}, {kStream, 0, 4, 18, 0}};
-    CHECK(told(contents_of({{launch(1, 1), launch(3, 1)}, {launch(2, 2), launch(4, 2)}}, failed(),
-                           streams)) == Told{{1}, true});
-    CHECK(told(contents_of({{until(launch(1, 1), 2), launch(3, 1)}, {launch(2, 2), launch(4, 2)}}, failed(),
-                           streams)) == Told{{1, 2}, false});
+    CHECK(suspects_of(contents_of({{launch(1, 1), launch(3, 1)}, {launch(2, 2), launch(4, 2)}}, failed(),
+                                  streams)) == Suspects{{1}, true});
+    CHECK(suspects_of(contents_of({{until(launch(1, 1), 2), launch(3, 1)}, {launch(2, 2), launch(4, 2)}},
+                                  failed(), streams)) == Suspects{{1, 2}, false});
     // Each thread has a stream of its own behind that handle.
     constexpr std::uint64_t kPerThread = 2;
-    CHECK(told(contents_of({{launch(1, 1, kPerThread)}, {launch(2, 2, kPerThread)}}, failed(),
-                           {{kPerThread, 0, 1, 17, 0}, {kPerThread, 0, 2, 18, 0}})) == Told{{1, 2}, false});
+    CHECK(suspects_of(contents_of({{launch(1, 1, kPerThread)}, {launch(2, 2, kPerThread)}}, failed(),
+                                  {{kPerThread, 0, 1, 17, 0}, {kPerThread, 0, 2, 18, 0}})) ==
+          Suspects{{1, 2}, false});
 }
 
 TEST_CASE("Launches that never reached the device do not count: refused, captured or unwound") {
@@ -109,38 +110,38 @@ TEST_CASE("Launches that never reached the device do not count: refused, capture
     captured.flags |= ring::kCaptured;
     Record left = launch(3, 0);
     left.flags = ring::kUnwoundByException;
-    CHECK(told(contents_of({{refused, captured, left, launch(4, 1), launch(5, 1)}}, failed(),
-                           {{kStream, 3, 5, 17, 0}})) == Told{{4}, true});
+    CHECK(suspects_of(contents_of({{refused, captured, left, launch(4, 1), launch(5, 1)}}, failed(),
+                                  {{kStream, 3, 5, 17, 0}})) == Suspects{{4}, true});
 }
 
 TEST_CASE("Weaker evidence is reported as uncertain") {
     const std::vector<Record> launches = {launch(1, 1), launch(2, 1), launch(3, 1)};
     const std::vector<MarkedStream> streams = {{kStream, 1, 3, 17, 0}};
     for (const std::uint32_t flag : {ring::kNotAll, ring::kOwnKernels, ring::kMayRunOn})
-        CHECK(told(contents_of({launches}, failed(flag), streams)) == Told{{2}, false});
+        CHECK(suspects_of(contents_of({launches}, failed(flag), streams)) == Suspects{{2}, false});
     // Another thread's launch was in progress.
     Record open = open_record(9, 0);
-    CHECK(told(contents_of({launches, {open}}, failed(), streams)) == Told{{2}, false});
+    CHECK(suspects_of(contents_of({launches, {open}}, failed(), streams)) == Suspects{{2}, false});
     // This thread's own launch had started and was marked.
     open.mark = 1;
     open.stream = kStream;
     std::vector<Record> with_open = launches;
     with_open.push_back(open);
-    CHECK(told(contents_of({with_open}, failed(), {{kStream, 1, 9, 17, 0}})) == Told{{2}, true});
+    CHECK(suspects_of(contents_of({with_open}, failed(), {{kStream, 1, 9, 17, 0}})) == Suspects{{2}, true});
     // The ring has lost the first launches: they were overwritten, or their thread is gone.
     const std::vector<Record> many = {launch(1, 1), launch(2, 1), launch(3, 1),
                                       launch(4, 1), launch(5, 1), launch(6, 1)};
-    CHECK(told(contents_of({many}, failed(), {{kStream, 1, 6, 17, 0}}, 4)) == Told{{3}, false});
-    CHECK(told(contents_of({many}, failed(), {{kStream, 2, 6, 17, 0}}, 4)) == Told{{3}, true});
-    CHECK(told(contents_of({launches}, failed(), {{kStream, 1, 3, 17, 0}, {kOther, 4, 8, 99, 0}})) ==
-          Told{{2}, false});
+    CHECK(suspects_of(contents_of({many}, failed(), {{kStream, 1, 6, 17, 0}}, 4)) == Suspects{{3}, false});
+    CHECK(suspects_of(contents_of({many}, failed(), {{kStream, 2, 6, 17, 0}}, 4)) == Suspects{{3}, true});
+    CHECK(suspects_of(contents_of({launches}, failed(), {{kStream, 1, 3, 17, 0}, {kOther, 4, 8, 99, 0}})) ==
+          Suspects{{2}, false});
 }
 
 TEST_CASE("Of two contexts only the failed one counts, even if their streams have one handle") {
     const std::string file = file_start() + names_block({"kernel"}) + markers_block({}, {{0, 0, 1, 17, 0}}) +
                              markers_block(failed(), {{0, 0, 2, 17, 0}}, 513) +
                              thread_block(17, {launch(1, 1, 0), launch(2, 513, 0)});
-    CHECK(told(ring::parse_flight_ring(file).value()) == Told{{2}, true});
+    CHECK(suspects_of(ring::parse_flight_ring(file).value()) == Suspects{{2}, true});
 }
 
 TEST_CASE("Launches have finished if a marker or a wait shows it") {
@@ -228,7 +229,7 @@ TEST_CASE("Whatever the launch order of threads, the faulted launch is among tho
                 if (std::find(done.begin(), done.end(), record.seq) != done.end()) one.completed = record.seq;
             }
         }
-        const Told result = told(contents_of(threads, failed(), streams));
+        const Suspects result = suspects_of(contents_of(threads, failed(), streams));
         CAPTURE(round, fault, result.launches);
         CHECK(std::count(result.launches.begin(), result.launches.end(), fault) == 1);
         CHECK((!result.is_certain || result.launches == Numbers{fault}));

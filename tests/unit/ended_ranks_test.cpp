@@ -28,8 +28,8 @@ Process crashed(std::uint32_t pid, std::uint64_t after_ns, const std::string& ra
 }  // namespace
 
 TEST_CASE("The first process to crash is reported, with its own rank and variables") {
-    const Triage triage =
-        told(kExit1, {crashed(kChild, 0, "0"), crashed(kChild + 1, 10, "1"), crashed(kChild + 2, 20, "2")});
+    const Triage triage = triage_of(
+        kExit1, {crashed(kChild, 0, "0"), crashed(kChild + 1, 10, "1"), crashed(kChild + 2, 20, "2")});
     const CrashReport& report = triage.report;
     CHECK(report.end.pid == kChild + 1);
     CHECK(report.end.rank == "1");
@@ -59,12 +59,12 @@ TEST_CASE("Of several failed contexts the first is reported, by the call that re
         process.header.ended = 1;
         return process;
     };
-    CHECK(told(kExit1, {failed_at(kChild, 3), failed_at(kChild + 1, 9)}).report.end.pid == kChild);
-    CHECK(told(kExit1, {failed_at(kChild, 9), failed_at(kChild + 1, 3)}).report.end.pid == kChild + 1);
+    CHECK(triage_of(kExit1, {failed_at(kChild, 3), failed_at(kChild + 1, 9)}).report.end.pid == kChild);
+    CHECK(triage_of(kExit1, {failed_at(kChild, 9), failed_at(kChild + 1, 3)}).report.end.pid == kChild + 1);
 }
 
 TEST_CASE("If no command waited for a process, its own facts say how it was started") {
-    const CrashReport report = told(0, {crashed(kStarted, 5, "3")}, false).report;
+    const CrashReport report = triage_of(0, {crashed(kStarted, 5, "3")}, false).report;
     CHECK(report.command == std::vector<std::string>{"./worker", "3"});
     CHECK(report.working_folder == "/srv/3");
     CHECK(report.flags == std::vector<std::pair<std::string, std::string>>{{"--scope", "all"}});
@@ -78,7 +78,7 @@ TEST_CASE("Another process's facts and a damaged file are not used") {
             process.facts.resize(process.facts.size() / 2);
         else
             process.header.pid = kChild + 1;
-        const CrashReport report = told(kExit1, {process}).report;
+        const CrashReport report = triage_of(kExit1, {process}).report;
         CHECK(report.end.signal == SIGSEGV);
         CHECK(report.end.rank.empty());
     }
@@ -92,7 +92,7 @@ TEST_CASE("The process's devices are reported, and versions beside its libtorch"
     Process process = crashed(kStarted, 5, "");
     append_device_line({1, "NVIDIA H200", "GPU-01", 13010}, process.facts);
     process.libtorch = (site / "torch/lib/libtorch_cpu.so").string();
-    const CrashReport report = told(0, {process}, false).report;
+    const CrashReport report = triage_of(0, {process}, false).report;
     using Texts = std::vector<std::pair<std::string, std::string>>;
     Texts known;
     for (const auto& text : report.environment)

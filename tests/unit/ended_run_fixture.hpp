@@ -47,7 +47,7 @@ struct Process {
     }
 };
 
-inline Process ended_well(std::uint32_t pid) {
+inline Process exited_normally(std::uint32_t pid) {
     Process process(pid);
     process.header.ended = 1;
     return process.with(pid, {record(1, 2)});
@@ -94,8 +94,8 @@ inline std::string events_of(const std::vector<std::uint32_t>& runs) {
 }
 
 /// The triage of a run that ended with `status` and left these rings, in the order of their starts.
-inline Triage told(int status, const std::vector<Process>& processes, bool has_status = true,
-                   std::optional<Seen> seen = {}) {
+inline Triage triage_of(int status, const std::vector<Process>& processes, bool has_status = true,
+                        std::optional<Seen> seen = {}) {
     const TempFolder folder;
     for (std::size_t i = 0; i < processes.size(); ++i) {
         Process process = processes[i];

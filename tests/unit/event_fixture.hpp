@@ -31,13 +31,13 @@ class HeldTensor {
     HeldTensor& operator=(const HeldTensor&) = delete;
 
     [[nodiscard]] MeasuredArgument measured(const ArgumentFacts& argument,
-                                            Wanted wanted = Wanted::printed) const {
+                                            Wanted requested = Wanted::printed) const {
         MeasuredArgument result;
         result.facts = &argument;
         result.tensor = &facts;
         result.measured = Measured::now;
         result.statistics =
-            measure({bytes_.data(), facts.measured_dtype, facts.sizes, facts.strides}, wanted);
+            measure({bytes_.data(), facts.measured_dtype, facts.sizes, facts.strides}, requested);
         if (element_count(facts.sizes) <= kMostPrintedValues) result.values = bytes_;
         return result;
     }

@@ -230,7 +230,7 @@ TEST_CASE("The reports on the page are those that are written") {
     check_example("report.md", "verdict", line);
 }
 
-TEST_CASE("The hang on the page is the one that is written") {
+TEST_CASE("The page shows the hang that is written") {
     Hang hang;
     hang.pid = 4242;
     hang.time_ns = 1795366159179323793U;

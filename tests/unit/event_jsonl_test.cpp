@@ -117,6 +117,33 @@ TEST_CASE("Numbers survive a round trip") {
     CHECK(argument["hash"] == hash);
 }
 
+namespace {
+
+/// Checks the line of the call in the test below, which is the last one.
+void check_call(const std::vector<json>& lines) {
+    const json& event = lines[4];
+    CHECK(event["event"] == "call");
+    CHECK(event["side"] == "after");
+    CHECK(event["kernel"] == "aoti_torch_cuda_addmm_out");
+    CHECK(event["site"] == lines[0]["id"]);
+    CHECK(event["run"] == 3);
+    CHECK(event["call"] == 12);
+    CHECK(event["seq"] == 99);
+    CHECK(event["model"] == 1);
+    CHECK(event["nesting"] == 1);
+    CHECK(event["result"] == -3);
+    CHECK(event["stream"] == "0x10");
+    CHECK(event["arguments"][0]["label"] == "l1_weight");
+    CHECK(event["arguments"][0]["argument"] == lines[1]["id"]);
+    CHECK(event["arguments"][0]["tensor"] == lines[2]["id"]);
+    CHECK(event["arguments"][0]["dtype"] == "float32");
+    CHECK(event["arguments"][0]["sizes"] == json({1, 2}));
+    CHECK(event["arguments"][0]["measured_at"] == 7);
+    CHECK(event["arguments"][1]["value"] == "8");
+}
+
+}  // namespace
+
 TEST_CASE("A call has its place and time, and refers to definitions before it") {
     SiteFacts site = site_of("aoti_torch_cuda_addmm_out");
     site.symbol = "aoti_torch_cuda_addmm_out";
@@ -160,25 +187,7 @@ TEST_CASE("A call has its place and time, and refers to definitions before it") 
     CHECK(lines[2]["event"] == "tensor");
     CHECK(lines[2]["device"] == "cuda:0");
     CHECK(lines[2]["strides"] == json({2, 1}));
-    const json& event = lines[4];
-    CHECK(event["event"] == "call");
-    CHECK(event["side"] == "after");
-    CHECK(event["kernel"] == "aoti_torch_cuda_addmm_out");
-    CHECK(event["site"] == lines[0]["id"]);
-    CHECK(event["run"] == 3);
-    CHECK(event["call"] == 12);
-    CHECK(event["seq"] == 99);
-    CHECK(event["model"] == 1);
-    CHECK(event["nesting"] == 1);
-    CHECK(event["result"] == -3);
-    CHECK(event["stream"] == "0x10");
-    CHECK(event["arguments"][0]["label"] == "l1_weight");
-    CHECK(event["arguments"][0]["argument"] == lines[1]["id"]);
-    CHECK(event["arguments"][0]["tensor"] == lines[2]["id"]);
-    CHECK(event["arguments"][0]["dtype"] == "float32");
-    CHECK(event["arguments"][0]["sizes"] == json({1, 2}));
-    CHECK(event["arguments"][0]["measured_at"] == 7);
-    CHECK(event["arguments"][1]["value"] == "8");
+    check_call(lines);
 
     std::string again;
     renderer.render(call, again);

@@ -19,7 +19,7 @@ enum Calls : unsigned {
     kRename = 128,
     kUnlink = 256,
     kLook = 512,
-    kLookAtDisk = 1024,
+    kInspectDisk = 1024,
     kRead = 2048,
     kAllCalls = 4095,
 };
@@ -106,7 +106,7 @@ inline const FileCalls& failing_calls() {
             return fails(kLook) ? -1 : real.inspect(folder, name, found);
         },
         [](int file, struct statvfs* found) {
-            return fails(kLookAtDisk) ? -1 : real.inspect_disk(file, found);
+            return fails(kInspectDisk) ? -1 : real.inspect_disk(file, found);
         },
         [](int file, void* text, std::size_t bytes, off_t from) -> ssize_t {
             return fails(kRead) ? -1 : real.read_at(file, text, bytes, from);

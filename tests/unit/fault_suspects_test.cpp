@@ -49,7 +49,8 @@ using Threads = std::vector<std::vector<Record>>;
 
 /// The concluded report. Each source is that of a package, and each thread has room for 24 records. With
 /// `has_models`, the first source is that of model 0, and so on.
-CrashReport told(const std::vector<std::string>& sources, const Threads& threads, bool has_models = false) {
+CrashReport report_of(const std::vector<std::string>& sources, const Threads& threads,
+                      bool has_models = false) {
     const TempFolder folder;
     const ring::FileHeader header = file_header();
     for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -77,8 +78,8 @@ CrashReport told(const std::vector<std::string>& sources, const Threads& threads
     return concluded(report);
 }
 
-CrashReport told(const std::string& source, const std::vector<Record>& records) {
-    return told(std::vector{source}, Threads{records});
+CrashReport report_of(const std::string& source, const std::vector<Record>& records) {
+    return report_of(std::vector{source}, Threads{records});
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -96,26 +97,26 @@ TEST_CASE("No kernel is likely if sources or the ring say too little") {
     const std::string harmless = kernel("triton_poi_fused_index_1", "    tl.load(in_ptr0)\n");
     const std::string elsewhere =
         kernel("triton_poi_fused_index_1", "    pass\n    tl.device_assert(tmp0 < 8, \"index\")\n");
-    CHECK(is_open(told({kLookup, harmless}, Threads{records})));
-    CHECK(is_open(told({harmless, kLookup}, Threads{records})));
-    CHECK(is_open(told({kLookup, elsewhere}, Threads{records})));
-    CHECK_FALSE(is_open(told({kLookup, kLookup}, Threads{records})));
+    CHECK(is_open(report_of({kLookup, harmless}, Threads{records})));
+    CHECK(is_open(report_of({harmless, kLookup}, Threads{records})));
+    CHECK(is_open(report_of({kLookup, elsewhere}, Threads{records})));
+    CHECK_FALSE(is_open(report_of({kLookup, kLookup}, Threads{records})));
     // A launch counts as one of a numbered kernel only if no kernel has that very name.
     const std::string shorter = kernel("triton_poi_fused_index", "    tl.device_assert(a)\n");
-    CHECK(is_open(told({shorter, harmless}, Threads{records})));
-    CHECK_FALSE(is_open(told(shorter, records)));
+    CHECK(is_open(report_of({shorter, harmless}, Threads{records})));
+    CHECK_FALSE(is_open(report_of(shorter, records)));
     // The launch of a graph does not show what the graph runs.
     Record graph = of(library, 2);
     graph.kind = ring::CallKind::graph;
-    CHECK(is_open(told(kLookup, {of(lookup, 1), graph, failed_wait(3, kAssertion)})));
+    CHECK(is_open(report_of(kLookup, {of(lookup, 1), graph, failed_wait(3, kAssertion)})));
     // The ring has lost the launches before the oldest, which may be unfinished.
     std::vector<Record> many;
     for (std::uint64_t seq = 1; seq <= 30; ++seq)
         many.push_back(of(seq == 29 ? lookup : plain, seq));
     many.push_back(failed_wait(31, kAssertion));
-    CHECK(is_open(told(kLookup, many)));
+    CHECK(is_open(report_of(kLookup, many)));
     many[27] = failed_wait(28, 0);
-    CHECK_FALSE(is_open(told(kLookup, many)));
+    CHECK_FALSE(is_open(report_of(kLookup, many)));
 }
 
 TEST_CASE("Of kernels with one name in several packages, the launch's model decides") {
@@ -123,32 +124,36 @@ TEST_CASE("Of kernels with one name in several packages, the launch's model deci
     Record first = of(lookup, 1);
     Record second = of(lookup, 2);
     second.model = 1;
-    const CrashReport report = told({harmless, kLookup}, {{first, second, failed_wait(3, kAssertion)}}, true);
+    const CrashReport report =
+        report_of({harmless, kLookup}, {{first, second, failed_wait(3, kAssertion)}}, true);
     CHECK(contains(report.verdict,
                    "; likely in triton_poi_fused_index_1 (run 0, call 2), at line 4 of its source: of 2 "
                    "launches not known to have finished, only this one has an assertion"));
-    CHECK(told({kLookup, harmless}, {{first, second, failed_wait(3, kAssertion)}}, true).call()->call == 1);
+    CHECK(report_of({kLookup, harmless}, {{first, second, failed_wait(3, kAssertion)}}, true).call()->call ==
+          1);
     // A model without evidence has no source.
     second.model = 7;
-    CHECK(told({kLookup, harmless}, {{first, second, failed_wait(3, kAssertion)}}, true).without_source == 1);
+    CHECK(
+        report_of({kLookup, harmless}, {{first, second, failed_wait(3, kAssertion)}}, true).without_source ==
+        1);
 }
 
 TEST_CASE("Launches of another thread during the wait are candidates too") {
     Record waited = failed_wait(2, kAssertion);
     waited.end_ticks = waited.begin_ticks + 500;
-    const CrashReport report = told({kLookup + kMine}, {{of(lookup, 1), waited}, {of(mine, 3)}});
+    const CrashReport report = report_of({kLookup + kMine}, {{of(lookup, 1), waited}, {of(mine, 3)}});
     CHECK(contains(
         report.verdict,
         "; likely in one of 2 launches with assertions, of 2 launches not known to have finished: "));
     // Launches after the wait returned are not.
     CHECK(contains(
-        told({kLookup + kMine}, {{of(lookup, 1), waited}, {of(mine, 9)}}).verdict,
+        report_of({kLookup + kMine}, {{of(lookup, 1), waited}, {of(mine, 9)}}).verdict,
         "(run 0, call 1), at line 4 of its source: it has an assertion and is the only launch not known"));
 }
 
 TEST_CASE("Kernels without a source here may assert, and the report says so") {
     const CrashReport report =
-        told(kLookup, {of(lookup, 1), of(library, 2), of(plain, 3), failed_wait(4, kAssertion)});
+        report_of(kLookup, {of(lookup, 1), of(library, 2), of(plain, 3), failed_wait(4, kAssertion)});
     CHECK(contains(
         report.verdict,
         ": of 3 launches not known to have finished (1 of them without source), only this one has an "
@@ -159,7 +164,7 @@ TEST_CASE("Kernels without a source here may assert, and the report says so") {
 
 TEST_CASE("The only unfinished launch with an assertion is the likely one") {
     const CrashReport report =
-        told(kLookup, {of(lookup, 1), of(plain, 2), failed_wait(3, kAssertion), of(lookup, 4)});
+        report_of(kLookup, {of(lookup, 1), of(plain, 2), failed_wait(3, kAssertion), of(lookup, 4)});
     CHECK(
         report.verdict ==
         "device-side assertion (CUDA error 710), returned by cuStreamSynchronize (run 0); likely in "
@@ -178,12 +183,12 @@ TEST_CASE("The only unfinished launch with an assertion is the likely one") {
     append_kept_json(report, json);
     CHECK(contains(json, "\"by_assertion\": true"));
 
-    CHECK(contains(told(kLookup, {of(lookup, 1), failed_wait(2, 719)}).verdict,
+    CHECK(contains(report_of(kLookup, {of(lookup, 1), failed_wait(2, 719)}).verdict,
                    ": it has an assertion and is the only launch not known to have finished; the"));
     // Another fault, or no kernel with an assertion, leaves it open.
-    for (const CrashReport& other : {told(kLookup, {of(lookup, 1), failed_wait(2, kIllegalAddress)}),
-                                     told(kMine, {of(lookup, 1), failed_wait(2, kAssertion)}),
-                                     told("", {of(lookup, 1), failed_wait(2, kAssertion)})}) {
+    for (const CrashReport& other : {report_of(kLookup, {of(lookup, 1), failed_wait(2, kIllegalAddress)}),
+                                     report_of(kMine, {of(lookup, 1), failed_wait(2, kAssertion)}),
+                                     report_of("", {of(lookup, 1), failed_wait(2, kAssertion)})}) {
         CHECK(contains(other.verdict, "; 1 launch was not known to have finished: triton_poi_fused_index_1"));
         CHECK_FALSE(other.by_assertion);
     }
@@ -194,7 +199,7 @@ TEST_CASE("Several kernels with assertions are reported as a set, with the lines
     for (std::uint64_t seq = 1; seq <= 20; ++seq)
         records.push_back(of(seq % 4 == 0 ? plain : mine, seq));
     records.push_back(failed_wait(21, kAssertion));
-    const CrashReport report = told(kLookup + kMine, records);
+    const CrashReport report = report_of(kLookup + kMine, records);
     CHECK(
         contains(report.verdict,
                  "; likely in one of 15 launches with assertions, of 20 launches not known to have finished: "
@@ -204,7 +209,7 @@ TEST_CASE("Several kernels with assertions are reported as a set, with the lines
         contains(text_of(report), "  assertions     line 4: tl.device_assert(a)\n                 line 5: "));
     CHECK(report.fingerprint == fingerprint_of({"kernel", "710", "my_kernel_0", ""}));
     records[6] = of(lookup, 7);
-    const CrashReport mixed = told(kLookup + kMine, records);
+    const CrashReport mixed = report_of(kLookup + kMine, records);
     CHECK(mixed.suspect_count == 15);
     CHECK(mixed.assertions.empty());
     CHECK(mixed.fingerprint == fingerprint_of({"kernel", "710", "", ""}));

@@ -13,7 +13,7 @@ constexpr std::uint64_t kFirst = 0x7f0000000000;
 constexpr std::uint64_t kSecond = 0x7f0000100000;
 constexpr std::uint64_t kTiB = std::uint64_t{1} << 40U;
 
-struct Told {
+struct Given {
     std::vector<std::uint64_t> addresses;
     std::string what = "write";
     std::string memory = {};
@@ -25,27 +25,27 @@ struct Told {
     std::uint64_t base = kFirst;
 };
 
-std::string words_of(const Told& told, DeviceFault* result = nullptr) {
+std::string words_of(const Given& given, DeviceFault* result = nullptr) {
     DeviceFault fault;
-    fault.error = told.error;
+    fault.error = given.error;
     FaultedAccess& access = fault.accessed.emplace();
-    access.what = told.what;
+    access.what = given.what;
     access.bytes = 4;
-    access.memory = told.memory;
-    access.is_certain = told.is_certain;
-    for (std::size_t i = 0; i < told.addresses.size(); ++i)
-        access.threads.push_back({"[" + std::to_string(i) + ", 0, 0]", told.addresses[i]});
+    access.memory = given.memory;
+    access.is_certain = given.is_certain;
+    for (std::size_t i = 0; i < given.addresses.size(); ++i)
+        access.threads.push_back({"[" + std::to_string(i) + ", 0, 0]", given.addresses[i]});
     std::vector<CrashArgument> arguments(3);
     arguments[0].label = "arg0_1";
     arguments[1].label = "buf12";
     arguments[2].label = "8L";
-    if (told.has_arguments) {
-        arguments[0].begin = told.base;
+    if (given.has_arguments) {
+        arguments[0].begin = given.base;
         arguments[0].bytes = 4096;
-        arguments[1].begin = told.base + (kSecond - kFirst);
-        arguments[1].bytes = told.second_is_bounded ? 1024 : 0;
+        arguments[1].begin = given.base + (kSecond - kFirst);
+        arguments[1].bytes = given.second_is_bounded ? 1024 : 0;
     }
-    if (told.by_line >= 0) arguments[static_cast<std::size_t>(told.by_line)].is_suspect = true;
+    if (given.by_line >= 0) arguments[static_cast<std::size_t>(given.by_line)].is_suspect = true;
     place_access(fault, arguments);
     if (result != nullptr) *result = fault;
     return access_words(fault, arguments);

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "serializer/measured_event.hpp"
+#include "shim/findings/findings.hpp"
 #include "stats_kernels/cpu_statistics.hpp"
+#include "tests/support/catch.hpp"
 
 namespace aoti_dbg::test {
 
@@ -33,7 +35,7 @@ class Script {
     };
 
     /// The statistics that exist.
-    Wanted wanted = Wanted::printed | Wanted::indices | Wanted::hash;
+    Wanted requested = Wanted::printed | Wanted::indices | Wanted::hash;
     bool with_values = true;
 
     Buffer& buffer(std::vector<float> values, std::vector<std::int64_t> sizes = {}) {
@@ -97,7 +99,7 @@ class Script {
         if (given.measured == Measured::no) result.why_not = "the stream is capturing";
         if (given.measured != Measured::now && given.measured != Measured::earlier) return result;
         result.statistics = measure(
-            {buffer.values.data(), DType::float32, buffer.facts->sizes, buffer.facts->strides}, wanted);
+            {buffer.values.data(), DType::float32, buffer.facts->sizes, buffer.facts->strides}, requested);
         if (with_values) result.values = std::as_bytes(std::span(buffer.values));
         return result;
     }
@@ -107,6 +109,41 @@ class Script {
     std::deque<ArgumentFacts> arguments_;
     std::deque<SiteFacts> sites_;
     std::vector<MeasuredArgument> made_;
+};
+
+using Given = std::vector<Script::Given>;
+
+inline Suppressions known(const std::string& list) {
+    Suppressions suppressions;
+    REQUIRE(suppressions.add_list(list).ok());
+    return suppressions;
+}
+
+/// The findings of invented calls.
+struct Watch {
+    explicit Watch(const std::string& suppress = {}) : findings(known(suppress)) {}
+
+    Script script;
+    Findings findings;
+    Check check{true, true};
+    std::vector<Finding> fresh;
+    std::uint64_t sequence = 0;
+
+    bool take(EventSide side, const SiteFacts* site, std::uint64_t number, const Given& given) {
+        return findings.take(script.side(side, site, number, given), check, fresh);
+    }
+    /// A whole call, which does `work` between its sides. Created tensors exist only afterwards.
+    template <typename Work>
+    bool call(const SiteFacts& site, const Given& given, const Work& work) {
+        const std::uint64_t number = ++sequence;
+        Given before;
+        for (const Script::Given& each : given)
+            if (each.facts->role != Role::makes) before.push_back(each);
+        take(EventSide::before, &site, number, before);
+        work();
+        return take(EventSide::after, &site, number, given);
+    }
+    std::uint64_t followers() const { return findings.counts().followers; }
 };
 
 }  // namespace aoti_dbg::test

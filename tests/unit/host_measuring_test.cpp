@@ -184,15 +184,16 @@ TEST_CASE("Statistics do not depend on the number of threads") {
     HostPool& two = a_pool();
     HostPool& five = a_pool();
     for (const Shape& shape : shapes()) {
-        for (const Wanted wanted : {Wanted::findings, Wanted::findings | Wanted::printed, kAll}) {
+        for (const Wanted requested : {Wanted::findings, Wanted::findings | Wanted::printed, kAll}) {
             const TensorView view{data.data(), shape.dtype, shape.sizes, shape.strides};
-            INFO(dtype_name(shape.dtype) << " " << shape.sizes[0] << " wanted " << static_cast<int>(wanted));
-            const TensorStatistics alone = measure_shared(view, wanted, nullptr, 1);
+            INFO(dtype_name(shape.dtype)
+                 << " " << shape.sizes[0] << " requested " << static_cast<int>(requested));
+            const TensorStatistics alone = measure_shared(view, requested, nullptr, 1);
             for (int round = 0; round < 3; ++round) {
-                check_same(measure_shared(view, wanted, &two, 2), alone);
-                check_same(measure_shared(view, wanted, &five, 5), alone);
+                check_same(measure_shared(view, requested, &two, 2), alone);
+                check_same(measure_shared(view, requested, &five, 5), alone);
             }
-            const TensorStatistics whole = measure(view, wanted);
+            const TensorStatistics whole = measure(view, requested);
             CHECK(whole.hash == alone.hash);
             CHECK(whole.real.nan == alone.real.nan);
             CHECK(whole.real.minimum_index == alone.real.minimum_index);

@@ -62,7 +62,7 @@ TEST_CASE("The last whole runs are kept") {
     }
 }
 
-TEST_CASE("With findings alone a run without one is removed at its end, and does not count before") {
+TEST_CASE("With findings alone a run without one is removed when it ends, and does not count before") {
     KeptRuns runs(1, true);
     REQUIRE(save(runs, 0, "a"));
     runs.end_run(0, true);

@@ -43,8 +43,8 @@ std::string noted(std::uint32_t model, const std::string& path = "/models/c.so",
 }
 
 /// The results for a call of that model.
-struct Told {
-    Told(const fs::path& out, std::uint32_t model, const Texts& names = kCalls) {
+struct Details {
+    Details(const fs::path& out, std::uint32_t model, const Texts& names = kCalls) {
         call.model = model;
         const std::optional<FoundSource> source =
             find_source(KeptPackages(out.string(), kProcess), names, call, notes);
@@ -116,8 +116,8 @@ TEST_CASE("Of packages with similar calls the one of the call's model is used") 
     const TempFolder folder;
     keep(folder.path(), "c-aaa", noted(0) + noted(2, "/models/again.so"));
     keep(folder.path(), "c-bbb", noted(1, "/models/b.so"), 10);
-    const Told first(folder.path(), 0);
-    const Told second(folder.path(), 1);
+    const Details first(folder.path(), 0);
+    const Details second(folder.path(), 1);
     CHECK(first.call.line != 0);
     CHECK(second.call.line == first.call.line + 10);
     CHECK(second.call.package == "c-bbb");
@@ -127,7 +127,7 @@ TEST_CASE("Of packages with similar calls the one of the call's model is used") 
     CHECK(second.arguments[0].written_by == "aoti_torch_cuda_addmm_out (call 0)");
     CHECK(second.notes.empty());
     // A third model with the first one's package, which was loaded from another path.
-    const Told third(folder.path(), 2);
+    const Details third(folder.path(), 2);
     CHECK(third.call.package == "c-aaa");
     CHECK(third.call.path == "/models/again.so");
     CHECK(third.call.line == first.call.line);
@@ -138,34 +138,34 @@ TEST_CASE("The package is known even if the call's place in it is not") {
     keep(folder.path(), "c-aaa", noted(0));
     keep(folder.path(), "c-bbb", noted(1));
     for (const Texts& names : {Texts{}, Texts{"another_kernel"}}) {
-        const Told told(folder.path(), 1, names);
-        CHECK(told.call.package == "c-bbb");
-        CHECK(told.call.line == 0);
-        CHECK(told.arguments.empty());
-        CHECK(told.notes.empty());
+        const Details details(folder.path(), 1, names);
+        CHECK(details.call.package == "c-bbb");
+        CHECK(details.call.line == 0);
+        CHECK(details.arguments.empty());
+        CHECK(details.notes.empty());
     }
 }
 
 TEST_CASE("A model without a kept package is not taken for another, and a note says so") {
     const TempFolder folder;
     keep(folder.path(), "c-aaa", noted(0));
-    const Told told(folder.path(), 1);
-    CHECK(told.call.package.empty());
-    CHECK(told.call.line == 0);
-    CHECK(told.notes == Texts{"the package of model 1 was not kept, so its source is not shown"});
+    const Details details(folder.path(), 1);
+    CHECK(details.call.package.empty());
+    CHECK(details.call.line == 0);
+    CHECK(details.notes == Texts{"the package of model 1 was not kept, so its source is not shown"});
 }
 
 TEST_CASE("In a folder without model numbers the only package with such calls is used") {
     const TempFolder folder;
     keep(folder.path(), "c-aaa");
     describe(folder.path(), "d-bbb", "{}");
-    const Told one(folder.path(), 0);
+    const Details one(folder.path(), 0);
     CHECK(one.call.line != 0);
     CHECK(one.call.package == "c-aaa");
     CHECK(one.call.path == "/models/first.so");
     CHECK(one.notes.empty());
     keep(folder.path(), "c-ccc", noted(0, "/x", {kProcess.pid, 1}));
-    const Told two(folder.path(), 0);
+    const Details two(folder.path(), 0);
     CHECK(two.call.line == 0);
     CHECK(two.call.package.empty());
     CHECK(two.arguments.empty());
@@ -182,7 +182,7 @@ TEST_CASE("The text of a kernel's line is that of the model's own package") {
     source.replace(source.find(pattern), pattern.size(), "    xnumel = 256\n");
     write_text(other, source);
     const KeptPackages packages(folder.path().string(), kProcess);
-    const auto told = [&packages](std::uint32_t model, Texts& notes) {
+    const auto details = [&packages](std::uint32_t model, Texts& notes) {
         DeviceFault fault;
         fault.kernel = "triton_poi_fused_relu_0";
         fault.line = 15;
@@ -190,10 +190,10 @@ TEST_CASE("The text of a kernel's line is that of the model's own package") {
         return fault.source;
     };
     Texts notes;
-    CHECK(told(0, notes) == "xnumel = 128");
-    CHECK(told(1, notes) == "xnumel = 256");
+    CHECK(details(0, notes) == "xnumel = 128");
+    CHECK(details(1, notes) == "xnumel = 256");
     CHECK(notes.empty());
-    CHECK(told(~0U, notes).empty());
+    CHECK(details(~0U, notes).empty());
     CHECK(notes.size() == 1);
 }
 

@@ -92,8 +92,8 @@ TEST_CASE("Arbitrary bytes give nothing") {
         // A copy of exactly its size, so that a sanitizer sees any read beyond it.
         const std::vector<char> exact(bytes.begin(), bytes.end());
         for (std::uint32_t line = 0; line < 9; ++line) {
-            const auto told = find_kernel_line({exact.data(), exact.size()}, "k", line);
-            if (told) REQUIRE(bytes.find(told->text) != std::string::npos);
+            const auto found = find_kernel_line({exact.data(), exact.size()}, "k", line);
+            if (found) REQUIRE(bytes.find(found->text) != std::string::npos);
         }
     }
 }

@@ -70,7 +70,7 @@ class Planned {
 using Found = std::vector<CallArgument>;
 
 /// Handles of the tensors among `found` that the call creates.
-std::vector<TensorHandle> made_ones(const Found& found) {
+std::vector<TensorHandle> created_ones(const Found& found) {
     std::vector<TensorHandle> made;
     for (const CallArgument& argument : found)
         if (argument.kind == CallArgument::Kind::tensor && argument.facts->role == Role::makes)
@@ -87,7 +87,7 @@ Found of_shim(const ShimSignature& shim, const StubFrame& frame, const CallSite*
     if (after && plan != nullptr) {
         Found made;
         made_arguments(shim, frame, *plan, made);
-        CHECK(made_ones(made) == made_ones(found));
+        CHECK(created_ones(made) == created_ones(found));
     }
     return found;
 }
@@ -232,7 +232,7 @@ TEST_CASE("An op's new tensors are found among all kinds of arguments, wherever 
     for (const std::size_t at : {0, 1, 2, 7, 8, 9, 10, 13, 14, 15})
         site.arguments[at] = tensor("buf" + std::to_string(at));
     const Found found = of_shim(attention, frame, &site, true);
-    CHECK(made_ones(found) == std::vector{made[0], made[1], made[3], made[4], made[6]});
+    CHECK(created_ones(found) == std::vector{made[0], made[1], made[3], made[4], made[6]});
 
     const TensorHandle operands[] = {handle(16), handle(96)};
     Frame passed;
@@ -242,7 +242,7 @@ TEST_CASE("An op's new tensors are found among all kinds of arguments, wherever 
     op.arguments = {tensor("buf0"), tensor("buf1")};
     ShimSignature executor = shim("pzzazt");
     executor.kind = ShimKind::proxy;
-    CHECK(made_ones(of_shim(executor, passed, &op, true)) == std::vector{operands[0], operands[1]});
+    CHECK(created_ones(of_shim(executor, passed, &op, true)) == std::vector{operands[0], operands[1]});
 }
 
 Argument of_node(ArgumentKind kind, const std::string& parameter, const std::string& value,

@@ -325,9 +325,9 @@ TEST_CASE("A compressed or encrypted record is refused with what to do about it"
     const auto change = [&file](std::size_t offset_in_entry, std::byte to) {
         // The first entry of the directory is the pickle's.
         const std::uint32_t magic = zip::kEntryMagic;
-        std::byte wanted[sizeof magic];
-        std::memcpy(wanted, &magic, sizeof magic);
-        auto entry = std::search(file.begin(), file.end(), std::begin(wanted), std::end(wanted));
+        std::byte pattern[sizeof magic];
+        std::memcpy(pattern, &magic, sizeof magic);
+        auto entry = std::search(file.begin(), file.end(), std::begin(pattern), std::end(pattern));
         REQUIRE(entry != file.end());
         *(entry + static_cast<std::ptrdiff_t>(offset_in_entry)) = to;
     };

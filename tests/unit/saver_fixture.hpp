@@ -98,8 +98,11 @@ class Saving {
         std::vector<SavingJob*> freed;
         saver().take_freed_by(job, freed);
         CHECK(freed.empty());
-        const bool stands = std::filesystem::exists(saver().folder().path() + "/" + job.path());
-        return stands ? job.path() : std::string();
+        const bool exists = std::filesystem::exists(saver().folder().path() + "/" + job.path());
+        return exists ? job.path() : std::string();
+    }
+    [[nodiscard]] std::uint64_t left_out(LeftOut why) {
+        return saver().counts().left_out[static_cast<std::size_t>(why)].load();
     }
     void evict() {
         while (saver().evict_one(hand)) {

@@ -128,7 +128,7 @@ struct Said {
     std::optional<Check> check;  // not available in rules
 };
 
-struct Wanted {
+struct Request {
     Said variables;
     Said file;
     std::vector<Said> rules;
@@ -147,14 +147,14 @@ const std::optional<T>& first_of(std::initializer_list<const std::optional<T>*> 
     return **(sayings.end() - 1);
 }
 
-Selected naive_select(const Wanted& wanted, const Place& place) {
-    const Said& own = wanted.variables;
-    const Said& file = wanted.file;
+Selected naive_select(const Request& request, const Place& place) {
+    const Said& own = request.variables;
+    const Said& file = request.file;
     const Pieces kernels =
         first_of({&own.kernels, &own.filter, &file.kernels, &file.filter}).value_or(Pieces());
     if (!naive_match(kernels, place.printed, place.symbol)) return {};
     Said rule;
-    for (const Said& each : wanted.rules) {
+    for (const Said& each : request.rules) {
         if (!naive_match(*each.kernels, place.printed, place.symbol)) continue;
         rule = each;
         break;
@@ -183,8 +183,8 @@ class Maker {
             each = name();
     }
 
-    Wanted wanted() {
-        Wanted result{said(3), said(2), {}};
+    Request request() {
+        Request result{said(3), said(2), {}};
         result.file.pytorch_level.reset();  // not available in a file
         const std::size_t rules = random_.below(4);
         for (std::size_t i = 0; i < rules; ++i) {
@@ -353,11 +353,11 @@ std::string json_of(const Said& said, const std::string& more = {}) {
     return "{" + text + "}";
 }
 
-std::string json_of(const Wanted& wanted) {
+std::string json_of(const Request& request) {
     std::string rules;
-    for (const Said& rule : wanted.rules)
+    for (const Said& rule : request.rules)
         rules += (rules.empty() ? "" : ",\n") + json_of(rule);
-    return json_of(wanted.file, rules);
+    return json_of(request.file, rules);
 }
 
 }  // namespace
@@ -366,9 +366,9 @@ TEST_CASE("Random options decide about random calls as the slow selection does")
     std::size_t selected = 0;
     for (std::uint64_t seed = 1; seed <= kOptionSets; ++seed) {
         Maker maker(seed);
-        const Wanted wanted = maker.wanted();
-        const Variables variables = variables_of(wanted.variables);
-        const std::string json = json_of(wanted);
+        const Request request = maker.request();
+        const Variables variables = variables_of(request.variables);
+        const std::string json = json_of(request);
         const Parsed parsed = parse_file(json, variables);
         if (!parsed.complaints.empty()) {
             CAPTURE(seed, json, variables, parsed.complaints);
@@ -380,11 +380,11 @@ TEST_CASE("Random options decide about random calls as the slow selection does")
         const bool looks = may_measure(options) || may_save(options);
         if (looks ? !may_show(options) : may_select(options) && !may_show(options) && !records) {
             CAPTURE(seed, json, variables);
-            FAIL("nobody knows what may be wanted");
+            FAIL("no expectation is known");
         }
         for (int i = 0; i < kPlaces; ++i) {
             const Place place = maker.place();
-            const Selected expected = naive_select(wanted, place);
+            const Selected expected = naive_select(request, place);
             const Selected answer =
                 select(parsed.options, {place.printed, place.symbol, place.run, place.call});
             if (expected.any()) ++selected;

@@ -26,7 +26,7 @@ std::vector<const BlockKernels*> all_kernels() {
 }
 
 /// Measures random ranges and merges them in random order and grouping.
-TensorStatistics measure_in_pieces(const Sample& sample, Wanted wanted, Random& random) {
+TensorStatistics measure_in_pieces(const Sample& sample, Wanted requested, Random& random) {
     const std::uint64_t count = element_count(sample.sizes);
     std::vector<std::uint64_t> borders{0, count};
     for (std::uint64_t i = below(random, 6); i > 0; --i)
@@ -35,7 +35,7 @@ TensorStatistics measure_in_pieces(const Sample& sample, Wanted wanted, Random& 
     const std::vector<const BlockKernels*> kernels = all_kernels();
     std::vector<TensorPartial> pieces;
     for (std::size_t i = 0; i + 1 < borders.size(); ++i)
-        pieces.push_back(measure_range(sample.view(), wanted, borders[i], borders[i + 1],
+        pieces.push_back(measure_range(sample.view(), requested, borders[i], borders[i + 1],
                                        *kernels[below(random, kernels.size())]));
     while (pieces.size() > 1) {
         std::swap(pieces[below(random, pieces.size())], pieces.back());
@@ -43,7 +43,7 @@ TensorStatistics measure_in_pieces(const Sample& sample, Wanted wanted, Random& 
         pieces.pop_back();
         merge(pieces[below(random, pieces.size())], last);
     }
-    return finish(pieces.front(), sample.view(), wanted);
+    return finish(pieces.front(), sample.view(), requested);
 }
 
 Sample floats(const std::vector<float>& values) {
@@ -144,12 +144,12 @@ TEST_CASE("Every dtype, layout and content agrees with the naive reference, whol
                 const Sample sample = make_sample(static_cast<DType>(number), static_cast<Shape>(shape),
                                                   static_cast<Content>(content), largest, random);
                 INFO(sample.name() << ", content " << content);
-                for (const Wanted wanted : kWantedSets) {
-                    REQUIRE(difference(measure(sample.view(), wanted), sample, wanted, kTolerance) ==
+                for (const Wanted requested : kRequests) {
+                    REQUIRE(difference(measure(sample.view(), requested), sample, requested, kTolerance) ==
                             kNothing);
-                    const TensorStatistics pieces = measure_in_pieces(sample, wanted, random);
-                    REQUIRE(difference(pieces, sample, wanted, kTolerance) == kNothing);
-                    if (wants(wanted, Wanted::hash)) REQUIRE(pieces.hash == hash_of(sample));
+                    const TensorStatistics pieces = measure_in_pieces(sample, requested, random);
+                    REQUIRE(difference(pieces, sample, requested, kTolerance) == kNothing);
+                    if (wants(requested, Wanted::hash)) REQUIRE(pieces.hash == hash_of(sample));
                 }
             }
 }

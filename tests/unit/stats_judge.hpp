@@ -106,10 +106,10 @@ inline bool same_integer(const Number& got, Int128 expected) {
 
 /// Returns an empty text if `got` is correct, and otherwise the difference. `tolerance` applies to mean and
 /// standard deviation.
-inline std::string difference(const RealStatistics& got, const Expected& want, DType dtype, Wanted wanted,
+inline std::string difference(const RealStatistics& got, const Expected& want, DType dtype, Wanted requested,
                               bool in_order, double tolerance) {
-    const bool printed = wants(wanted, Wanted::printed | Wanted::indices);
-    const bool findings = printed || wants(wanted, Wanted::findings);
+    const bool printed = wants(requested, Wanted::printed | Wanted::indices);
+    const bool findings = printed || wants(requested, Wanted::findings);
     if (findings) {
         STATS_FIXTURE_EXPECT(got.nan == want.nan);
         STATS_FIXTURE_EXPECT(got.positive_infinity == want.positive_infinity);
@@ -151,7 +151,7 @@ inline std::string difference(const RealStatistics& got, const Expected& want, D
             STATS_FIXTURE_EXPECT(want.finite == 0 || got.all.maximum.floating == got.finite.maximum.floating);
     }
     if (want.finite != want.count) STATS_FIXTURE_EXPECT(std::isnan(got.all.standard_deviation));
-    if (!wants(wanted, Wanted::indices)) return "";
+    if (!wants(requested, Wanted::indices)) return "";
     STATS_FIXTURE_EXPECT(got.minimum_index == want.minimum_index);
     STATS_FIXTURE_EXPECT(got.maximum_index == want.maximum_index);
     return "";
@@ -159,20 +159,20 @@ inline std::string difference(const RealStatistics& got, const Expected& want, D
 
 #undef STATS_FIXTURE_EXPECT
 
-inline std::string difference(const TensorStatistics& got, const Sample& sample, Wanted wanted,
+inline std::string difference(const TensorStatistics& got, const Sample& sample, Wanted requested,
                               double tolerance) {
-    const bool in_order = depends_on_order(wanted) || lies_in_logical_order(sample.sizes, sample.strides);
+    const bool in_order = depends_on_order(requested) || lies_in_logical_order(sample.sizes, sample.strides);
     const DType dtype = part_dtype(sample.dtype);
-    std::string text = difference(got.real, judge(sample, 0), dtype, wanted, in_order, tolerance);
+    std::string text = difference(got.real, judge(sample, 0), dtype, requested, in_order, tolerance);
     if (text.empty() && is_complex(sample.dtype)) {
-        text = difference(got.imaginary, judge(sample, 1), dtype, wanted, in_order, tolerance);
+        text = difference(got.imaginary, judge(sample, 1), dtype, requested, in_order, tolerance);
         if (!text.empty()) text = "imaginary part, " + text;
     }
     return text;
 }
 
 inline constexpr Wanted kEverything = Wanted::findings | Wanted::printed | Wanted::indices | Wanted::hash;
-inline constexpr Wanted kWantedSets[] = {Wanted::findings, Wanted::printed, Wanted::indices, Wanted::hash,
-                                         kEverything};
+inline constexpr Wanted kRequests[] = {Wanted::findings, Wanted::printed, Wanted::indices, Wanted::hash,
+                                       kEverything};
 
 }  // namespace stats_fixture

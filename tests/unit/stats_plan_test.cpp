@@ -15,8 +15,8 @@ namespace {
 
 constexpr DeviceLimits kLimits{132, 4};
 
-std::uint32_t blocks_of(DType dtype, std::uint64_t count, Wanted wanted = Wanted::printed) {
-    return blocks_for(dtype, count, wanted, kLimits);
+std::uint32_t blocks_of(DType dtype, std::uint64_t count, Wanted requested = Wanted::printed) {
+    return blocks_for(dtype, count, requested, kLimits);
 }
 
 }  // namespace

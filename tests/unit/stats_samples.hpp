@@ -223,42 +223,44 @@ inline void store_float(DType dtype, unsigned char* to, double value) {
     std::memcpy(to, &low, bits / 8);
 }
 
+/// Bits of values at the edges of the formats.
+inline constexpr std::uint64_t kSpecials[] = {0,
+                                              1,
+                                              2,
+                                              0x7f,
+                                              0x80,
+                                              0x7c,
+                                              0xfc,
+                                              0xff,
+                                              0x78,
+                                              0xf8,
+                                              0x7bff,
+                                              0xfbff,
+                                              0x7c00,
+                                              0xfc00,
+                                              0x7e00,
+                                              0x8000,
+                                              0x8001,
+                                              0x7f80,
+                                              0xff80,
+                                              0x7fc0,
+                                              0x7f7f,
+                                              0x7f800000,
+                                              0xff800000,
+                                              0x7fc00000,
+                                              0x80000000,
+                                              0x00800000,
+                                              0x7f7fffff,
+                                              0x7ff0000000000000,
+                                              0xfff0000000000000,
+                                              0x7ff8000000000000,
+                                              0x8000000000000000,
+                                              0x3ff0000000000000};
+
 inline void fill_float(DType dtype, unsigned char* to, Content content, double constant, Random& random) {
     std::normal_distribution<double> normal;
     const std::uint64_t bits = random();
     const std::uint32_t bytes = element_size(dtype);
-    const std::uint64_t pool[] = {0,
-                                  1,
-                                  2,
-                                  0x7f,
-                                  0x80,
-                                  0x7c,
-                                  0xfc,
-                                  0xff,
-                                  0x78,
-                                  0xf8,
-                                  0x7bff,
-                                  0xfbff,
-                                  0x7c00,
-                                  0xfc00,
-                                  0x7e00,
-                                  0x8000,
-                                  0x8001,
-                                  0x7f80,
-                                  0xff80,
-                                  0x7fc0,
-                                  0x7f7f,
-                                  0x7f800000,
-                                  0xff800000,
-                                  0x7fc00000,
-                                  0x80000000,
-                                  0x00800000,
-                                  0x7f7fffff,
-                                  0x7ff0000000000000,
-                                  0xfff0000000000000,
-                                  0x7ff8000000000000,
-                                  0x8000000000000000,
-                                  0x3ff0000000000000};
     switch (content) {
         case Content::ordinary:
             return store_float(dtype, to, normal(random));
@@ -271,7 +273,7 @@ inline void fill_float(DType dtype, unsigned char* to, Content content, double c
         case Content::huge:
             return store_float(dtype, to, normal(random) * 1e37);
         case Content::specials: {
-            const std::uint64_t chosen = pool[bits % (sizeof(pool) / sizeof(pool[0]))];
+            const std::uint64_t chosen = kSpecials[bits % std::size(kSpecials)];
             std::memcpy(to, &chosen, bytes);
             return;
         }

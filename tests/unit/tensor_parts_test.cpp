@@ -292,9 +292,9 @@ TEST_CASE("A large tensor waits for an equal one that is complete, and for no ot
     CHECK(progress.linked == (comes_whole ? 1 : 0));
     CHECK(progress.left_out == (comes_whole ? 0 : 1));
     if (is_complete && comes_whole) CHECK(progress.bytes < kLarge + kMiB);
-    const std::set<std::string> stand = tensors_in(out.path() / "tensors");
-    CHECK(stand.size() == (comes_whole ? 2 : 1));
-    for (const std::string& path : stand)
+    const std::set<std::string> files = tensors_in(out.path() / "tensors");
+    CHECK(files.size() == (comes_whole ? 2 : 1));
+    for (const std::string& path : files)
         CHECK(read_text(out.path() / "tensors" / path) == file_of(sample_of(0, 0, 1, kLarge)));
 }
 
@@ -321,8 +321,8 @@ TEST_CASE("While runs are removed, a kept one loses nothing, although all share 
     }
     CHECK(writers.finish(kLong));
     CHECK(g_chunks_out == 0);
-    const std::set<std::string> stand = tensors_in(out.path() / "tensors");
-    REQUIRE(stand.size() == 1);
-    CHECK(stand.begin()->rfind("run0011/", 0) == 0);
-    CHECK(read_text(out.path() / "tensors" / *stand.begin()) == file_of(sample_of(0, 0, 1, kLarge)));
+    const std::set<std::string> files = tensors_in(out.path() / "tensors");
+    REQUIRE(files.size() == 1);
+    CHECK(files.begin()->rfind("run0011/", 0) == 0);
+    CHECK(read_text(out.path() / "tensors" / *files.begin()) == file_of(sample_of(0, 0, 1, kLarge)));
 }

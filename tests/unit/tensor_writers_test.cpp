@@ -124,21 +124,21 @@ TEST_CASE("A process that is killed at any moment leaves whole files, and an ind
         waitpid(child, &status, 0);
         REQUIRE(WIFSIGNALED(status));
         const fs::path tensors = out.path() / "tensors";
-        const std::set<std::string> stand = tensors_in(tensors);
+        const std::set<std::string> files_now = tensors_in(tensors);
         const ReadIndex index = read_index(tensors / "index.jsonl");
         CHECK(index.end.empty());
         CHECK(index.broken == 0);
         for (const std::string& name : names_of(index)) {
             CAPTURE(name);
-            CHECK(stand.count(name) == 1);
+            CHECK(files_now.count(name) == 1);
         }
-        for (const std::string& name : stand) {
+        for (const std::string& name : files_now) {
             CAPTURE(name);
             CHECK(read_text(tensors / name) == expected_of(name));
         }
-        files += stand.size();
+        files += files_now.size();
         // Finished but unlisted files are at most those that the threads were working on.
-        CHECK(stand.size() <= index.files.size() + 2);
+        CHECK(files_now.size() <= index.files.size() + 2);
     }
     CHECK(files > 100);
 }
@@ -195,9 +195,9 @@ TEST_CASE("The program sees no descriptor of ours, may close all unknown ones, a
         if (!writers.finish(kLong)) ::_exit(2);
         char byte = 0;
         if (pread(own, &byte, 1, 0) != 0) ::_exit(3);
-        const std::set<std::string> stand = tensors_in(out.path() / "tensors");
-        if (stand.size() != 1) ::_exit(4);
-        if (read_text(out.path() / "tensors" / *stand.begin()) != file_of(sample)) ::_exit(5);
+        const std::set<std::string> files_now = tensors_in(out.path() / "tensors");
+        if (files_now.size() != 1) ::_exit(4);
+        if (read_text(out.path() / "tensors" / *files_now.begin()) != file_of(sample)) ::_exit(5);
     });
     CHECK(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 0);
@@ -306,49 +306,56 @@ TEST_CASE("The same content many times at once is written once") {
         CHECK(fs::hard_link_count(out.path() / "tensors" / name) == 100);
 }
 
+namespace {
+
+constexpr std::uint32_t kThreads = 8;
+constexpr std::uint32_t kCalls = 40;
+
+/// Saves from all threads at once. Returns the number of failures.
+int save_by_threads(const SavingSettings& settings) {
+    TensorWriters& writers = writers_in(settings, 3);
+    std::vector<std::thread> threads;
+    std::atomic<int> failures{0};
+    std::vector<std::vector<std::unique_ptr<Lent>>> lent(kThreads);
+    for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+        threads.emplace_back([&, thread] {
+            for (std::uint32_t call = 0; call < kCalls; ++call) {
+                // The same name twice in a call.
+                const Sample sample = sample_of(thread, call / 2, thread * 1000 + call, 5000);
+                lent[thread].push_back(lend(sample));
+                Lent& memory = *lent[thread].back();
+                SavingJob* const job = open(writers, sample);
+                if (job == nullptr) {
+                    ++failures;
+                    continue;
+                }
+                writers.append(job, memory.chunk(0, 3000));
+                writers.append(job, memory.chunk(3000, 2000));
+                writers.close(job, {sample.hash(), std::nullopt});
+                if (call % 10 == 9) writers.end_of_run(thread, false);
+            }
+        });
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    if (!writers.finish(kLong)) ++failures;
+    for (const auto& of_thread : lent) {
+        for (const std::unique_ptr<Lent>& memory : of_thread)
+            failures += memory->releases != 2;
+    }
+    return failures.load();
+}
+
+}  // namespace
+
 TEST_CASE("Eight threads and two processes into one folder lose nothing and overwrite nothing") {
     const TempFolder out;
     SavingSettings settings = settings_in(out.path());
     const bool flat = GENERATE(false, true);
     if (flat) settings.place.flat = (out.path() / "flat").string();
-    constexpr std::uint32_t kThreads = 8;
-    constexpr std::uint32_t kCalls = 40;
-    const auto work = [&settings] {
-        TensorWriters& writers = writers_in(settings, 3);
-        std::vector<std::thread> threads;
-        std::atomic<int> failures{0};
-        std::vector<std::vector<std::unique_ptr<Lent>>> lent(kThreads);
-        for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
-            threads.emplace_back([&, thread] {
-                for (std::uint32_t call = 0; call < kCalls; ++call) {
-                    // The same name twice in a call.
-                    const Sample sample = sample_of(thread, call / 2, thread * 1000 + call, 5000);
-                    lent[thread].push_back(lend(sample));
-                    Lent& memory = *lent[thread].back();
-                    SavingJob* const job = open(writers, sample);
-                    if (job == nullptr) {
-                        ++failures;
-                        continue;
-                    }
-                    writers.append(job, memory.chunk(0, 3000));
-                    writers.append(job, memory.chunk(3000, 2000));
-                    writers.close(job, {sample.hash(), std::nullopt});
-                    if (call % 10 == 9) writers.end_of_run(thread, false);
-                }
-            });
-        }
-        for (std::thread& thread : threads)
-            thread.join();
-        if (!writers.finish(kLong)) ++failures;
-        for (const auto& of_thread : lent) {
-            for (const std::unique_ptr<Lent>& memory : of_thread)
-                failures += memory->releases != 2;
-        }
-        return failures.load();
-    };
     const pid_t child = fork();
-    if (child == 0) ::_exit(work());
-    CHECK(work() == 0);
+    if (child == 0) ::_exit(save_by_threads(settings));
+    CHECK(save_by_threads(settings) == 0);
     int status = -1;
     waitpid(child, &status, 0);
     CHECK(WIFEXITED(status));
@@ -358,9 +365,9 @@ TEST_CASE("Eight threads and two processes into one folder lose nothing and over
     for (std::uint32_t thread = 0; thread < kThreads; ++thread)
         for (std::uint32_t call = 0; call < kCalls; ++call)
             whole.insert(file_of(sample_of(thread, call / 2, thread * 1000 + call, 5000)));
-    const std::set<std::string> stand = tensors_in(out.path());
-    CHECK(stand.size() == std::size_t{2} * kThreads * kCalls);
-    for (const std::string& name : stand) {
+    const std::set<std::string> existing = tensors_in(out.path());
+    CHECK(existing.size() == std::size_t{2} * kThreads * kCalls);
+    for (const std::string& name : existing) {
         CAPTURE(name);
         CHECK(whole.count(read_text(out.path() / name)) == 1);
     }
@@ -374,7 +381,7 @@ TEST_CASE("Eight threads and two processes into one folder lose nothing and over
         listed += index.files.size();
     }
     CHECK(indices == 2);
-    CHECK(listed == stand.size());
+    CHECK(listed == existing.size());
 }
 
 TEST_CASE("Two tensors of one name in a call are numbered in the order of opening") {
@@ -406,11 +413,11 @@ TEST_CASE("Runs without a finding are gone at the end, even those that ended bef
         writers.end_of_run(run, run == 17);
     }
     CHECK(writers.finish(kLong));
-    const std::set<std::string> stand = tensors_in(out.path() / "tensors");
-    CHECK(stand.size() == 5);
-    for (const std::string& name : stand)
+    const std::set<std::string> files_now = tensors_in(out.path() / "tensors");
+    CHECK(files_now.size() == 5);
+    for (const std::string& name : files_now)
         CHECK(name.rfind("run0017/", 0) == 0);
-    CHECK(names_of(read_index(out.path() / "tensors/index.jsonl")) == stand);
+    CHECK(names_of(read_index(out.path() / "tensors/index.jsonl")) == files_now);
     std::size_t folders = 0;
     for (const auto& entry : fs::directory_iterator(out.path() / "tensors"))
         folders += entry.is_directory() ? 1 : 0;

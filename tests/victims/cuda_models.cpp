@@ -61,8 +61,8 @@ struct Rendezvous {
     std::atomic<bool> captures{false};
     std::atomic<int> done{0};
 
-    static void wait_until(const std::atomic<int>& value, int wanted) {
-        while (value < wanted)
+    static void wait_until(const std::atomic<int>& value, int least) {
+        while (value < least)
             std::this_thread::yield();
     }
 };

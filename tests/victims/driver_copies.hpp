@@ -158,12 +158,12 @@ inline void say_copies(const Driver& driver, CUcontext context, CUstream stream)
     must(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
     std::printf(" %u %u\n", back[0], back[1]);
 
-    CUDA_ARRAY_DESCRIPTOR wanted = {};
-    wanted.Width = 8;
-    wanted.Format = CU_AD_FORMAT_UNSIGNED_INT32;
-    wanted.NumChannels = 1;
+    CUDA_ARRAY_DESCRIPTOR description = {};
+    description.Width = 8;
+    description.Format = CU_AD_FORMAT_UNSIGNED_INT32;
+    description.NumChannels = 1;
     CUarray array = nullptr;
-    must(driver.cuArrayCreate(&array, &wanted), "cuArrayCreate");
+    must(driver.cuArrayCreate(&array, &description), "cuArrayCreate");
     say("cuMemcpyDtoA", driver.cuMemcpyDtoA, array, std::size_t{4}, from + 8, std::size_t{12});
     say("cuMemcpyAtoD", driver.cuMemcpyAtoD, to + 4, array, std::size_t{8}, std::size_t{8});
     words.show();
@@ -213,11 +213,11 @@ inline void say_waits(const Driver& driver, CUstream stream) {
 /// Memory from a pool, and memory mapped by hand.
 inline void say_mappings(const Driver& driver, CUstream stream) {
     CUmemoryPool pool = nullptr;
-    CUmemPoolProps wanted = {};
-    wanted.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemPoolProps properties = {};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     CUdeviceptr memory = 0;
-    must(driver.cuMemPoolCreate(&pool, &wanted), "cuMemPoolCreate");
+    must(driver.cuMemPoolCreate(&pool, &properties), "cuMemPoolCreate");
     say("memory of a pool", driver.cuMemAllocFromPoolAsync, &memory, std::size_t{512}, pool, stream);
     say("back to it", driver.cuMemFreeAsync, memory, stream);
     say("back again", driver.cuMemFreeAsync, CUdeviceptr{16}, stream);

@@ -68,6 +68,22 @@ inline void say_kernels(const Driver& driver, CUdeviceptr memory) {
         CUstream{}, parameters, nullptr);
 }
 
+inline void say_packed_launch(const Driver& driver, CUfunction fill, CUdeviceptr out) {
+    struct {
+        CUdeviceptr to;
+        float value;
+        std::int32_t count;
+    } packed = {out, 7, 4};
+    std::size_t bytes = sizeof(packed);
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
+    say("parameters in one buffer", driver.cuLaunchKernel, fill, 1U, 1U, 1U, 32U, 1U, 1U, 0U, CUstream{},
+        nullptr, extra);
+    float values[4] = {};
+    must(driver.cuMemcpyDtoH(values, out, sizeof(values)), "cuMemcpyDtoH");
+    print_floats("filled", values, 4);
+}
+
 inline void say_launches(const Driver& driver, CUmodule module) {
     CUfunction add = nullptr;
     CUfunction fill = nullptr;
@@ -111,19 +127,7 @@ inline void say_launches(const Driver& driver, CUmodule module) {
     must(driver.cuMemcpyDtoH(values, out, sizeof(values)), "cuMemcpyDtoH");
     print_floats("a + 3 b", values, 4);
 
-    struct {
-        CUdeviceptr to;
-        float value;
-        std::int32_t count;
-    } packed = {out, 7, 4};
-    std::size_t bytes = sizeof(packed);
-    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
-                     CU_LAUNCH_PARAM_END};
-    say("parameters in one buffer", driver.cuLaunchKernel, fill, 1U, 1U, 1U, 32U, 1U, 1U, 0U, CUstream{},
-        nullptr, extra);
-    must(driver.cuMemcpyDtoH(values, out, sizeof(values)), "cuMemcpyDtoH");
-    print_floats("filled", values, 4);
-
+    say_packed_launch(driver, fill, out);
     say_kernels(driver, out);
     must(driver.cuStreamDestroy(stream), "cuStreamDestroy");
     for (CUdeviceptr memory : {a, b, out})

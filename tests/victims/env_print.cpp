@@ -16,9 +16,9 @@ void print_environment() {
     std::vector<std::string> all;
     for (char** entry = environ; *entry != nullptr; ++entry) {
         const std::string text = *entry;
-        const bool told = text.rfind("AOTI_DBG_", 0) == 0 || text.rfind("LD_PRELOAD=", 0) == 0;
+        const bool ours = text.rfind("AOTI_DBG_", 0) == 0 || text.rfind("LD_PRELOAD=", 0) == 0;
         const bool sanitizer = text.rfind("ASAN_OPTIONS=", 0) == 0 || text.rfind("TSAN_OPTIONS=", 0) == 0;
-        if (!told && !sanitizer && text.rfind("AOT_INDUCTOR_", 0) != 0) all.push_back(text);
+        if (!ours && !sanitizer && text.rfind("AOT_INDUCTOR_", 0) != 0) all.push_back(text);
     }
     std::sort(all.begin(), all.end());
     for (const std::string& text : all)

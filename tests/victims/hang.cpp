@@ -17,10 +17,10 @@
 //                                  device, or in a new context that replaces the first after a reset
 //   deaf                           like stream, and ignores SIGTERM
 //   fork                           like stream, in a child forked before the driver was loaded
-//   nobody, host                   in no call: sleeps or computes until FILE exists
-//   behind                         like nobody, with another stream that waits for the first
+//   sleep, host                   in no call: sleeps or computes until FILE exists
+//   behind                         like sleep, with another stream that waits for the first
 //   late_query                     like query, 0.6 s later
-//   over                           like nobody, and exits with 3 when all work is complete
+//   over                           like sleep, and exits with 3 when all work is complete
 // These do not:
 //   idle, busy, steps              sleeps, computes, or launches and waits repeatedly, for SECONDS or
 //                                  longer than any test waits
@@ -227,7 +227,7 @@ int main(int argc, char** argv) {
         fake_cuda_release_stream(stage.stream);
     } else if (is("slow") || is("beside")) {
         work_unawaited(stage, how);
-    } else if (is("nobody") || is("host") || is("behind") || is("over")) {
+    } else if (is("sleep") || is("host") || is("behind") || is("over")) {
         if (argc < 3) return 2;
         if (is("behind")) {
             hand_over_behind(stage);

@@ -28,20 +28,20 @@ void use_device() {
     victim::must(cuCtxSetCurrent(context), "cuCtxSetCurrent");
 }
 
-void tell(const std::string& name, CUdeviceptr address) {
+void print_address(const std::string& name, CUdeviceptr address) {
     std::fprintf(stderr, "at %s %llx\n", name.c_str(), static_cast<unsigned long long>(address));
 }
 
 void by_all_ways() {
     CUstream stream = nullptr;
     CUmemoryPool pool = nullptr;
-    CUmemPoolProps wanted = {};
+    CUmemPoolProps properties = {};
     victim::must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-    victim::must(cuMemPoolCreate(&pool, &wanted), "cuMemPoolCreate");
+    victim::must(cuMemPoolCreate(&pool, &properties), "cuMemPoolCreate");
     CUdeviceptr at = 0;
     const auto made = [&at](const char* name, CUresult result) {
         std::printf("%s -> %d\n", name, static_cast<int>(result));
-        tell(name, at);
+        print_address(name, at);
         return at;
     };
     // This runs first, because no later allocation may reuse the address of freed memory.
@@ -62,10 +62,10 @@ void by_all_ways() {
     const CUdeviceptr pooled = made("pooled", cuMemAllocFromPoolAsync(&at, 5 * kMiB, pool, stream));
     void* host = nullptr;
     victim::must(cuMemHostAlloc(&host, 8192, 0), "cuMemHostAlloc");
-    tell("host", reinterpret_cast<CUdeviceptr>(host));
+    print_address("host", reinterpret_cast<CUdeviceptr>(host));
     static char registered[4096];
     victim::must(cuMemHostRegister_v2(registered, sizeof registered, 0), "cuMemHostRegister");
-    tell("registered", reinterpret_cast<CUdeviceptr>(registered));
+    print_address("registered", reinterpret_cast<CUdeviceptr>(registered));
     std::printf("free -> %d\n", static_cast<int>(cuMemFree_v2(freed)));
     std::printf("free again -> %d\n", static_cast<int>(cuMemFree_v2(at + 1)));
     std::printf("free in order -> %d\n", static_cast<int>(cuMemFreeAsync(freed_in_order, stream)));
@@ -78,14 +78,14 @@ void by_pieces() {
     constexpr int kPieces = 4;
     CUdeviceptr reserved = 0;
     victim::must(cuMemAddressReserve(&reserved, 2 * kPieces * kMiB, 0, 0, 0), "cuMemAddressReserve");
-    tell("pieces", reserved);
-    CUmemAllocationProp wanted = {};
-    wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    print_address("pieces", reserved);
+    CUmemAllocationProp properties = {};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     for (int i = 0; i < kPieces; ++i) {
         CUmemGenericAllocationHandle handle = 0;
         const CUdeviceptr at = reserved + static_cast<std::size_t>(i) * kMiB;
-        std::printf("create -> %d\n", static_cast<int>(cuMemCreate(&handle, kMiB, &wanted, 0)));
+        std::printf("create -> %d\n", static_cast<int>(cuMemCreate(&handle, kMiB, &properties, 0)));
         std::printf("map -> %d\n", static_cast<int>(cuMemMap(at, kMiB, 0, handle, 0)));
         victim::must(cuMemRelease(handle), "cuMemRelease");
     }
@@ -97,9 +97,9 @@ void refused(std::size_t bytes) {
     errno = victim::kErrno;
     std::printf("too much -> %d, errno %d\n", static_cast<int>(cuMemAlloc_v2(&at, bytes)), errno);
     CUmemGenericAllocationHandle handle = 0;
-    CUmemAllocationProp wanted = {};
-    wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    std::printf("too much to map -> %d\n", static_cast<int>(cuMemCreate(&handle, 2 * bytes, &wanted, 0)));
+    CUmemAllocationProp properties = {};
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    std::printf("too much to map -> %d\n", static_cast<int>(cuMemCreate(&handle, 2 * bytes, &properties, 0)));
     std::printf("less -> %d\n", static_cast<int>(cuMemAlloc_v2(&at, 4096)));
     std::thread([] {
         use_device();
@@ -140,7 +140,7 @@ void churn(int count) {
         victim::must(cuMemAlloc_v2(&at, 512), "cuMemAlloc");
         victim::must(cuMemFree_v2(at), "cuMemFree");
     }
-    tell("kept", kept);
+    print_address("kept", kept);
 }
 
 }  // namespace

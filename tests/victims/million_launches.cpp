@@ -21,15 +21,15 @@ long resident_bytes() {
 
 int main(int argc, char** argv) {
     if (argc < 3) return 2;
-    const uint64_t wanted = std::strtoull(argv[1], nullptr, 10);
+    const uint64_t launches = std::strtoull(argv[1], nullptr, 10);
     const victim::Torch torch;
     const victim::Model model(torch, argv[2]);
     const victim::Result first = model.run();
     bool same = true;
-    while (torch.calls() < wanted / 10)
+    while (torch.calls() < launches / 10)
         same = model.run().sum == first.sum && same;
     const long before = resident_bytes();
-    while (torch.calls() < wanted)
+    while (torch.calls() < launches)
         same = model.run().sum == first.sum && same;
     const long growth = resident_bytes() - before;
     std::printf("%s\n", same ? "same results" : "results changed");

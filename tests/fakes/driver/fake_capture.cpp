@@ -114,7 +114,7 @@ CUresult end(CUstream handle, CUgraph* out, bool per_thread) {
 }
 
 /// Requires the mutex. Returns whether a blocking stream captures, which synchronizes with the legacy stream.
-bool somebody_blocks(const Context* context) {
+bool any_capture_blocks(const Context* context) {
     return std::any_of(captures().begin(), captures().end(), [context](const auto& capture) {
         return capture->context == context && capture->origin->blocking;
     });
@@ -129,7 +129,7 @@ CUresult status_of(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* i
         return result;
     const std::lock_guard lock(capture_mutex());
     // Unlike work on the legacy stream, the query does not invalidate the capture.
-    if (stream == context->legacy && somebody_blocks(context)) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    if (stream == context->legacy && any_capture_blocks(context)) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (stream->capture == nullptr) return CUDA_SUCCESS;
     *status =

@@ -230,13 +230,14 @@ CUresult enqueue(CUstream handle, bool per_thread, bool wait, std::function<void
 
 using namespace fake_cuda;
 
-FAKE_API CUresult cuArrayCreate_v2(CUarray* out, const CUDA_ARRAY_DESCRIPTOR* wanted) {
+FAKE_API CUresult cuArrayCreate_v2(CUarray* out, const CUDA_ARRAY_DESCRIPTOR* description) {
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     if (CUresult result = unsafe_during_capture(); result != CUDA_SUCCESS) return result;
-    if (out == nullptr || wanted == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const std::size_t height = wanted->Height == 0 ? 1 : wanted->Height;
-    const std::size_t bytes = wanted->Width * height * wanted->NumChannels * format_size(wanted->Format);
+    if (out == nullptr || description == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const std::size_t height = description->Height == 0 ? 1 : description->Height;
+    const std::size_t bytes =
+        description->Width * height * description->NumChannels * format_size(description->Format);
     std::uintptr_t address = 0;
     if (CUresult result = allocate(address, bytes, Kind::device, context); result != CUDA_SUCCESS)
         return result;

@@ -154,7 +154,7 @@ void note_end_of_context(std::uint64_t id) {
     dumps().listening.erase(id);
 }
 
-void note_standing_kernel(const Launched& launched) {
+void note_stalled_kernel(const Launched& launched) {
     const std::lock_guard lock(dumps().mutex);
     if (!launched.kernel.empty() && !dumps().progress.kernel.empty()) return;
     static const char* const instead = std::getenv("FAKE_CUDA_STANDING_KERNEL");

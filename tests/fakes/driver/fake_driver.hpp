@@ -172,7 +172,7 @@ void write_core_dump(const Launched& launched);
 /// Writes the dump of a running kernel.
 void write_running(const Launched& launched);
 /// Notes the first kernel stalled on a held stream, which a dump on request shows as running.
-void note_standing_kernel(const Launched& launched);
+void note_stalled_kernel(const Launched& launched);
 
 // ---- faults (fake_fault.cpp) ----
 
@@ -190,7 +190,7 @@ void prepare_for_faults();
 /// Returns when the thread sleeps. Called once per process.
 void start_event_handler();
 /// Returns when the handler has run.
-void tell_event_handler();
+void wake_event_handler();
 
 // ---- streams (fake_stream.cpp) ----
 

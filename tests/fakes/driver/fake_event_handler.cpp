@@ -23,7 +23,7 @@ namespace {
 struct Handler {
     std::once_flag once;
     std::atomic<pid_t> thread{0};
-    int told = -1;
+    int changed = -1;
     sem_t heard;
 };
 
@@ -45,9 +45,10 @@ void handle() {
     Clock::time_point turn = Clock::now();
     std::chrono::milliseconds rest = kPeriod;
     for (;;) {
-        pollfd told{handler().told, POLLIN, 0};
+        pollfd changed{handler().changed, POLLIN, 0};
         std::uint64_t times = 0;
-        if (poll(&told, 1, static_cast<int>(rest.count())) > 0 && read(told.fd, &times, sizeof times) > 0)
+        if (poll(&changed, 1, static_cast<int>(rest.count())) > 0 &&
+            read(changed.fd, &times, sizeof times) > 0)
             sem_post(&handler().heard);
         const auto gone = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - turn);
         rest = kPeriod - std::chrono::milliseconds(1) - gone;
@@ -69,7 +70,7 @@ bool sleeps(pid_t thread) {
 }
 
 void start() {
-    handler().told = eventfd(0, EFD_CLOEXEC);
+    handler().changed = eventfd(0, EFD_CLOEXEC);
     sem_init(&handler().heard, 0, 0);
     // The thread must not take signals meant for the program's own threads.
     sigset_t all;
@@ -88,9 +89,9 @@ void start_event_handler() {
     std::call_once(handler().once, start);
 }
 
-void tell_event_handler() {
+void wake_event_handler() {
     if (handler().thread == 0) return;
-    eventfd_write(handler().told, 1);
+    eventfd_write(handler().changed, 1);
     wait_for(handler().heard);
 }
 

@@ -172,7 +172,7 @@ void fault(Context* context, const std::string& kernel, std::uint64_t grid) {
         context->is_stalled = true;
         std::this_thread::sleep_for(kStall);
     }
-    tell_event_handler();
+    wake_event_handler();
     std::promise<void> is_loaded;
     const std::future<void> loaded = is_loaded.get_future();
     // The thread must not take signals meant for the program's own threads.

@@ -214,7 +214,7 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
         if (faults || !image.kernel(parameters, shape)) fault(context, image.name, grid);
         return CUDA_SUCCESS;
     }
-    if (stream->queue->is_held()) note_standing_kernel({image.name, grid, context});
+    if (stream->queue->is_held()) note_stalled_kernel({image.name, grid, context});
     const std::uint64_t ticket =
         submit_in_order(stream, [context, grid, task = keep_values(image, parameters, shape, faults)] {
             run_in(context, task, grid);

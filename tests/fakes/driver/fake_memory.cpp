@@ -121,7 +121,7 @@ CUresult allocate(std::uintptr_t& address, std::size_t bytes, Kind kind, Context
 }
 
 CUresult release(std::uintptr_t address, Kind kind) {
-    const std::lock_guard nobody_reads(frees_mutex());
+    const std::lock_guard no_reads(frees_mutex());
     const std::lock_guard lock(ranges().mutex);
     const auto at = ranges().all.find(address);
     if (at == ranges().all.end() || at->second.kind != kind) return CUDA_ERROR_INVALID_VALUE;
@@ -150,7 +150,7 @@ bool make_known(std::uintptr_t address, std::size_t bytes, Kind kind, Context* c
 }
 
 void free_memory_of(Context* context) {
-    const std::lock_guard nobody_reads(frees_mutex());
+    const std::lock_guard no_reads(frees_mutex());
     const std::lock_guard lock(ranges().mutex);
     auto& all = ranges().all;
     for (auto range = all.begin(); range != all.end();) {

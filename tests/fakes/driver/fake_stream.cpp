@@ -407,5 +407,5 @@ FAKE_API void fake_cuda_release_stream(void* handle) {
         context != nullptr &&
         find_stream(static_cast<CUstream>(handle), false, context, stream) == CUDA_SUCCESS)
         stream->queue->release();
-    note_standing_kernel({});
+    note_stalled_kernel({});
 }

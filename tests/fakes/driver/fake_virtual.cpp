@@ -97,9 +97,9 @@ FAKE_API CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
     return place == MAP_FAILED ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
 }
 
-FAKE_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* wanted) {
+FAKE_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* properties) {
     if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
-    if (out == nullptr || wanted == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr || properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *out = make_pool();
     return *out == nullptr ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }

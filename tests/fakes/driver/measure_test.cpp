@@ -56,12 +56,12 @@ class Device {
     }
 
     /// Adds a job with its lines at `place`. Plans the blocks unless `blocks` is given.
-    bool add(StatisticsLaunch& parameters, const TensorView& view, Wanted wanted, std::size_t place = 0,
+    bool add(StatisticsLaunch& parameters, const TensorView& view, Wanted requested, std::size_t place = 0,
              std::uint32_t blocks = 0) {
-        if (blocks == 0) blocks = blocks_for(view.dtype, element_count(view.sizes), wanted, kLimits);
-        REQUIRE(place + shape_of(view, wanted, blocks).lines() <= std::size(lines));
+        if (blocks == 0) blocks = blocks_for(view.dtype, element_count(view.sizes), requested, kLimits);
+        REQUIRE(place + shape_of(view, requested, blocks).lines() <= std::size(lines));
         parameters.sequence = 7;
-        return add_job(parameters, view, wanted, blocks, reinterpret_cast<std::uint64_t>(&lines[place]));
+        return add_job(parameters, view, requested, blocks, reinterpret_cast<std::uint64_t>(&lines[place]));
     }
 
     CUresult launch(StatisticsLaunch& parameters, unsigned more_blocks = 0) const {
@@ -76,10 +76,10 @@ class Device {
         return launched != CUDA_SUCCESS ? launched : cuStreamSynchronize(stream);
     }
 
-    Gathered gathered(const TensorView& view, Wanted wanted, TensorPartial& partial, std::size_t place = 0,
+    Gathered gathered(const TensorView& view, Wanted requested, TensorPartial& partial, std::size_t place = 0,
                       std::uint32_t blocks = 0) const {
-        if (blocks == 0) blocks = blocks_for(view.dtype, element_count(view.sizes), wanted, kLimits);
-        return gather(&lines[place], shape_of(view, wanted, blocks), 7, partial);
+        if (blocks == 0) blocks = blocks_for(view.dtype, element_count(view.sizes), requested, kLimits);
+        return gather(&lines[place], shape_of(view, requested, blocks), 7, partial);
     }
 
     CUmodule module = nullptr;

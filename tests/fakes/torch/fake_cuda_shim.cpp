@@ -141,15 +141,15 @@ size_t number_in(const char* variable) {
 class Workspace {
   public:
     Workspace() {
-        static const size_t wanted = number_in("FAKE_TORCH_WORKSPACE");
-        if (wanted == 0) return;
+        static const size_t bytes = number_in("FAKE_TORCH_WORKSPACE");
+        if (bytes == 0) return;
         static std::mutex mutex;
         static Driver::Pointer cached = cache();
         const std::lock_guard lock(mutex);
-        is_there_ = driver().allocate(&memory_, wanted) == 0;
+        is_there_ = driver().allocate(&memory_, bytes) == 0;
         if (is_there_) return;
         if (cached != 0) driver().release(std::exchange(cached, 0));
-        is_there_ = driver().allocate(&memory_, wanted) == 0;
+        is_there_ = driver().allocate(&memory_, bytes) == 0;
     }
     ~Workspace() {
         if (memory_ != 0) driver().release(memory_);
@@ -161,8 +161,8 @@ class Workspace {
   private:
     static Driver::Pointer cache() {
         Driver::Pointer memory = 0;
-        const size_t wanted = number_in("FAKE_TORCH_CACHED");
-        return wanted != 0 && driver().allocate(&memory, wanted) == 0 ? memory : 0;
+        const size_t bytes = number_in("FAKE_TORCH_CACHED");
+        return bytes != 0 && driver().allocate(&memory, bytes) == 0 ? memory : 0;
     }
 
     Driver::Pointer memory_ = 0;

@@ -7,7 +7,7 @@
 namespace aoti_dbg::test {
 namespace {
 
-/// cuda_models with these models, one launch of which faults. A run has six calls. The first is an op that
+/// cuda_models with these models. One of its launches faults. A run has six calls. The first is an op that
 /// launches a kernel of its own.
 struct Faulted : Run {
     Faulted(int launch, const Lines& variants, const Lines& flags = kTriage,
@@ -20,13 +20,13 @@ struct Faulted : Run {
 
 /// The part of a report that must be the same for a model whatever other models exist.
 Json source_details(const Json& report) {
-    Json told;
+    Json details;
     for (const char* member : {"kernel", "line", "original_aten", "source_nodes"})
-        told[member] = report.at("call").at(member);
+        details[member] = report.at("call").at(member);
     for (const Json& argument : report.at("arguments"))
-        told["arguments"].push_back({argument.at("label"), argument.value("written_by", ""),
-                                     argument.value("what", ""), argument.value("suspect", false)});
-    return told;
+        details["arguments"].push_back({argument.at("label"), argument.value("written_by", ""),
+                                        argument.value("what", ""), argument.value("suspect", false)});
+    return details;
 }
 
 std::string package_of(const Run& run) {
