@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/run/run.hpp"
+#include "cli/run/run_program.hpp"
 #include "config/options.hpp"
 
 namespace aoti_dbg::cli {

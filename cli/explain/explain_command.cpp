@@ -1,10 +1,11 @@
-#include "cli/explain/explain.hpp"
+// See explain_command.hpp.
+#include "cli/explain/explain_command.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string_view>
 
 #include "cli/print.hpp"
-#include "cli/typed_words.hpp"
 #include "config/words.hpp"
 #include "serializer/codes.hpp"
 
@@ -12,6 +13,11 @@ namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::size_t kWidth = 78;
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  aoti-dbg explain                           list all codes\n"
+    "  aoti-dbg explain AD1203\n";
 
 /// Appends `text` in lines after `indent`. The first line follows `first` instead.
 void add_wrapped(std::string_view first, std::string_view indent, std::string_view text, std::string& out) {
@@ -43,17 +49,24 @@ std::string page_of(const CodeInfo& code) {
 
 }  // namespace
 
-int explain(const std::string& code) {
-    if (code.empty()) {
+void ExplainCommand::add_to(CLI::App& app) {
+    declare(app, "Explain the code of a finding, report or error.", kExamples)
+        .add_option("code", code_, "A code such as AD1203. Without it: list all codes.")
+        ->type_name("");
+}
+
+int ExplainCommand::run() {
+    if (code_.empty()) {
         std::string list;
-        for (const CodeInfo& known : all_codes())
-            list += code_text(known.number) + "  " + std::string(known.title) + "\n";
+        for (const CodeInfo& code : all_codes())
+            list += code_text(code.number) + "  " + std::string(code.title) + "\n";
         return print(list);
     }
-    const CodeInfo* const known = find_code(code);
-    if (known != nullptr) return print(page_of(*known));
-    return refuse("explain",
-                  "there is no code " + aoti_dbg::quoted(code) + ". `aoti-dbg explain` lists all codes.");
+    const CodeInfo* const code = find_code(code_);
+    if (code == nullptr)
+        return refuse("there is no code " + aoti_dbg::quoted(code_) +
+                      ". `aoti-dbg explain` lists all codes.");
+    return print(page_of(*code));
 }
 
 }  // namespace aoti_dbg::cli

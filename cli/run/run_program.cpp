@@ -1,7 +1,7 @@
 // Starts the program as a child, forwards signals that only this process receives, and ends as the child
 // ended. It must change nothing about the child but its environment and its death signal. The child gets the
 // original signal mask and dispositions.
-#include "cli/run/run.hpp"
+#include "cli/run/run_program.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -256,7 +256,7 @@ bool could(Tell tell) {
 
 }  // namespace
 
-int run(const RunRequest& request) {
+int run_program(const RunRequest& request) {
     const Finding finding = find_obstacle(request.program.front(), Caller::current());
     // Such a loader fails if it cannot load a preloaded library, and running the program has priority.
     const bool preload = finding.obstacle != Obstacle::other_loader;
