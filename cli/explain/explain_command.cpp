@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/print.hpp"
+#include "cli/wrapped.hpp"
 #include "config/words.hpp"
 #include "serializer/codes.hpp"
 
@@ -19,17 +20,8 @@ constexpr const char* kExamples =
     "  aoti-dbg explain                           list all codes\n"
     "  aoti-dbg explain AD1203\n";
 
-/// Appends `text` in lines after `indent`. The first line follows `first` instead.
 void add_wrapped(std::string_view first, std::string_view indent, std::string_view text, std::string& out) {
-    std::string_view begin = first;
-    while (!text.empty()) {
-        const std::size_t width = kWidth - begin.size();
-        std::size_t cut = text.size() <= width ? text.size() : text.rfind(' ', width);
-        if (cut == std::string_view::npos || cut == 0) cut = std::min(text.find(' '), text.size());
-        out.append(begin).append(text.substr(0, cut)).append("\n");
-        text.remove_prefix(std::min(cut + 1, text.size()));
-        begin = indent;
-    }
+    append_wrapped(first, indent, text, kWidth, out);
 }
 
 std::string page_of(const CodeInfo& code) {

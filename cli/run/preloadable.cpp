@@ -23,6 +23,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.hpp"
+
 // The linker's name for the start of this executable, which is built for the same machine as the library.
 extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
 
@@ -40,24 +42,19 @@ class File {
     // O_NONBLOCK: the path may name a pipe or a device.
     explicit File(const std::string& path)
         : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) {}
-    ~File() {
-        if (descriptor_ >= 0) close(descriptor_);
-    }
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
+    [[nodiscard]] bool is_open() const { return descriptor_.number() >= 0; }
     /// Returns up to `length` bytes from `offset`: fewer at the end of the file, none if the file cannot be
     /// read.
     [[nodiscard]] std::string bytes(std::uint64_t offset, std::size_t length) const {
         if (offset > static_cast<std::uint64_t>(INT64_MAX)) return {};
         std::string piece(length, '\0');
-        const ssize_t count = pread(descriptor_, piece.data(), length, static_cast<off_t>(offset));
+        const ssize_t count = pread(descriptor_.number(), piece.data(), length, static_cast<off_t>(offset));
         piece.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
         return piece;
     }
 
   private:
-    int descriptor_;
+    Descriptor descriptor_;
 };
 
 /// Returns `count` consecutive values of type T, or none if the file ends before them.
@@ -135,10 +132,9 @@ Finding find_in_program(const std::string& path, const File& file) {
     const bool same_bits = bits == __ehdr_start.e_ident[EI_CLASS];
     if (!same_bits || header.e_ident[EI_DATA] != __ehdr_start.e_ident[EI_DATA] ||
         header.e_machine != __ehdr_start.e_machine) {
-        const char* const made_for =
+        const char* const target =
             same_bits ? "another machine" : (bits == ELFCLASS32 ? "32 bits" : "64 bits");
-        return {Obstacle::other_machine, path,
-                std::string("is built for ") + made_for + ", unlike the library",
+        return {Obstacle::other_machine, path, std::string("is built for ") + target + ", unlike the library",
                 "Use a build for this machine."};
     }
     const bool is_program = header.e_type == ET_EXEC || header.e_type == ET_DYN;
