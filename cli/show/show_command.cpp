@@ -56,7 +56,7 @@ int ShowCommand::run() {
     }
     if (format_.empty() && is_gpu_dump(place_)) return show_gpu_dump(place_);
     if (format_.empty()) return show({place_, *last, all_, thread});
-    const std::optional<EventFormat> format = event_format_named(lower_case(format_));
+    const std::optional<OutputFormat> format = output_format_named(lower_case(format_));
     if (!format)
         return refuse(
             wrong_value("--format", format_, "text, compact or jsonl", {"text", "compact", "jsonl"}));

@@ -40,9 +40,9 @@ class Renderer {
         const bool is_call = event.kind == ReadEvent::Kind::call;
         if (is_call && request_.thread && event.call.thread != *request_.thread) return;
         shown_ += is_call ? 1 : 0;
-        if (request_.format == EventFormat::jsonl) {
+        if (request_.format == OutputFormat::jsonl) {
             out.append(event.line).append("\n");
-        } else if (is_call && request_.format == EventFormat::text) {
+        } else if (is_call && request_.format == OutputFormat::text) {
             text_.render(event.call, out);
         } else if (is_call) {
             compact_.render(event.call, out);
@@ -54,7 +54,7 @@ class Renderer {
     /// Renders a finding in its place among the calls, as in the log. Skips findings of an unknown version.
     void render_finding(const ReadEvent& event, std::string& out) {
         const Result<Finding> finding = read_finding(event.line);
-        if (request_.format == EventFormat::jsonl) {
+        if (request_.format == OutputFormat::jsonl) {
             out.append(event.line).append("\n");
         } else if (finding.ok() && (!request_.thread || finding.value().thread == *request_.thread)) {
             append_finding_text(finding.value(), out);
