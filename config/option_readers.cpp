@@ -28,7 +28,7 @@ Taken take_switch(const Texts& texts, bool& choice) {
 }
 
 Taken take_capped(const Texts& texts, std::string_view word, std::uint32_t most, std::uint32_t& number) {
-    const std::string_view text = texts.size() == 1 ? texts.front() : std::string_view();
+    const std::string_view text = only_text(texts);
     const bool is_word = equal_ignoring_case(text, word);
     const std::optional<std::uint64_t> given = is_word ? std::nullopt : decimal(text);
     if (!is_word && (!given || *given == 0)) return Fault{};

@@ -20,6 +20,11 @@ namespace aoti_dbg::option_values {
 #include "config/options.def"
 #undef AOTI_DBG_OPTION
 
+/// Returns the text of a value that must have one, or an empty text.
+inline std::string_view only_text(const Texts& texts) {
+    return texts.size() == 1 ? texts.front() : std::string_view();
+}
+
 Fault unknown_word(std::string_view word, const std::vector<std::string_view>& known);
 
 std::optional<std::uint64_t> decimal(std::string_view text);
@@ -28,7 +33,7 @@ std::optional<std::uint64_t> decimal(std::string_view text);
 template <typename Choice>
 Taken take_word(const Texts& texts, std::initializer_list<std::pair<std::string_view, Choice>> words,
                 Choice& choice) {
-    const std::string_view given = texts.size() == 1 ? texts.front() : std::string_view();
+    const std::string_view given = only_text(texts);
     std::vector<std::string_view> known;
     for (const auto& [word, meaning] : words) {
         if (equal_ignoring_case(given, word)) {

@@ -98,11 +98,11 @@ Taken take_verdict_file(const Texts& texts, Options& options) {
 }
 
 Taken take_max_reports(const Texts& texts, Options& options) {
-    if (texts.size() == 1 && lower_case(texts.front()) == "all") {
+    if (equal_ignoring_case(only_text(texts), "all")) {
         options.max_reports = UINT64_MAX;
         return std::nullopt;
     }
-    const std::optional<std::uint64_t> number = texts.size() == 1 ? decimal(texts.front()) : std::nullopt;
+    const std::optional<std::uint64_t> number = decimal(only_text(texts));
     if (!number || *number == 0) return Fault{};
     options.max_reports = *number;
     return std::nullopt;

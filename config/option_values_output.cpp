@@ -12,7 +12,7 @@ constexpr std::uint32_t kMostWriters = 64;
 constexpr std::uint64_t kLeastStaging = std::uint64_t{1} << 20U;
 
 Taken take_limit(const Texts& texts, std::uint64_t& limit) {
-    const std::string_view text = texts.size() == 1 ? texts.front() : std::string_view();
+    const std::string_view text = only_text(texts);
     if (equal_ignoring_case(text, "none")) {
         limit = UINT64_MAX;
         return std::nullopt;
@@ -76,7 +76,7 @@ Taken take_max_bytes(const Texts& texts, Options& options) {
 }
 
 Taken take_max_files(const Texts& texts, Options& options) {
-    const std::optional<std::uint64_t> number = texts.size() == 1 ? decimal(texts.front()) : std::nullopt;
+    const std::optional<std::uint64_t> number = decimal(only_text(texts));
     if (!number || *number == 0) return Fault{};
     options.max_files = *number;
     return std::nullopt;
@@ -84,7 +84,7 @@ Taken take_max_files(const Texts& texts, Options& options) {
 
 Taken take_keep(const Texts& texts, Options& options) {
     constexpr std::string_view kLast = "last:";
-    const std::string text = texts.size() == 1 ? lower_case(texts.front()) : std::string();
+    const std::string text = lower_case(only_text(texts));
     if (text == "first") {
         options.keep_last = 0;
         return std::nullopt;
@@ -101,8 +101,7 @@ Taken take_save_on(const Texts& texts, Options& options) {
 }
 
 Taken take_staging(const Texts& texts, Options& options) {
-    const std::optional<std::uint64_t> bytes =
-        texts.size() == 1 ? parse_byte_size(texts.front()) : std::nullopt;
+    const std::optional<std::uint64_t> bytes = parse_byte_size(only_text(texts));
     if (!bytes || *bytes < kLeastStaging) return Fault{};
     options.staging = *bytes;
     return std::nullopt;
@@ -125,7 +124,7 @@ Taken take_sync(const Texts& texts, Options& options) {
 }
 
 Taken take_ring(const Texts& texts, Options& options) {
-    const std::optional<std::uint64_t> number = texts.size() == 1 ? decimal(texts.front()) : std::nullopt;
+    const std::optional<std::uint64_t> number = decimal(only_text(texts));
     if (!number) return Fault{};
     if (*number > kLargestRing) {
         options.ring = kLargestRing;

@@ -30,7 +30,7 @@ Taken take_globs(const Texts& texts, NamePatterns& patterns) {
 }
 
 Taken take_window(const Texts& texts, Window& window) {
-    const Result<Window> parsed = parse_window(texts.size() == 1 ? texts.front() : std::string_view());
+    const Result<Window> parsed = parse_window(only_text(texts));
     if (!parsed.ok()) return Fault{parsed.status().message(), {}, {}};
     window = parsed.value();
     return std::nullopt;
@@ -44,12 +44,12 @@ bool is_word_of_processes(std::string_view piece) {
 }  // namespace
 
 Taken take_pytorch_level(const Texts& texts, Options& options) {
-    if (texts.size() == 1 && take_level_number(texts.front(), options)) return std::nullopt;
+    if (take_level_number(only_text(texts), options)) return std::nullopt;
     return Fault{};
 }
 
 Taken take_level(const Texts& texts, Options& options) {
-    if (texts.size() == 1 && take_level_number(texts.front(), options)) return std::nullopt;
+    if (take_level_number(only_text(texts), options)) return std::nullopt;
     Levels levels;
     for (const std::string_view text : texts) {
         for (const std::string_view word : split_list(text, Commas::all)) {
