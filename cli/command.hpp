@@ -2,6 +2,7 @@
 // and runs. main.cpp has the list.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,17 +29,22 @@ class Command {
 
     /// Removes from `arguments`, which begin with the command's name, those of a program that the command
     /// starts. CLI11 must not read them.
-    virtual Status take_program(std::vector<std::string>& arguments);
+    virtual Status take_program([[maybe_unused]] std::vector<std::string>& arguments) { return {}; }
 
     /// Executes the command, after parsing. Returns the exit code.
     virtual int run() = 0;
 
     /// Prints what is wrong with the command line. Returns the exit code.
-    [[nodiscard]] int refuse(std::string_view fault) const;
+    [[nodiscard]] int refuse(std::string_view fault) const {
+        cli::refuse(name_, fault);
+        return wrong_usage_;
+    }
 
   protected:
     /// `examples` follow the flags in the help.
-    [[nodiscard]] CLI::App& declare(CLI::App& app, const char* description, const char* examples) const;
+    [[nodiscard]] CLI::App& declare(CLI::App& app, const char* description, const char* examples) const {
+        return *app.add_subcommand(name_, description)->footer(examples)->group("Commands");
+    }
 
   private:
     std::string name_;

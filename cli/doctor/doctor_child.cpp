@@ -64,7 +64,7 @@ constexpr int kComputeMode = 20;
 constexpr int kDumpsEnabled = 1;  // from CUcoredumpSettings
 constexpr int kSeconds = 5;       // time limit for a fault to appear
 
-__attribute__((format(printf, 1, 2))) void print_answer(const char* format, ...) {
+__attribute__((format(printf, 1, 2))) void say(const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
     std::vprintf(format, arguments);
@@ -96,23 +96,23 @@ int call(const char* name, Arguments... arguments) {
 template <typename... Arguments>
 bool works(const char* name, Arguments... arguments) {
     const int result = call(name, arguments...);
-    if (result != 0) print_answer("stopped %s %d", name, result);
+    if (result != 0) say("stopped %s %d", name, result);
     return result == 0;
 }
 
 bool has_driver() {
     if (libcuda() != nullptr) return true;
     const char* const why = dlerror();
-    print_answer("missing %s", why == nullptr ? "no error reported" : why);
+    say("missing %s", why == nullptr ? "no error reported" : why);
     return false;
 }
 
-void print_gpu(int ordinal) {
+void say_gpu(int ordinal) {
     int device = 0;
     std::array<char, 256> name{};
     if (call("cuDeviceGet", &device, ordinal) != 0) return;
     call("cuDeviceGetName", name.data(), static_cast<int>(name.size() - 1), device);
-    print_answer("gpu %s", name.data());
+    say("gpu %s", name.data());
     std::array<unsigned char, 16> uuid{};
     if (call("cuDeviceGetUuid_v2", uuid.data(), device) == 0 ||
         call("cuDeviceGetUuid", uuid.data(), device) == 0) {
@@ -123,38 +123,38 @@ void print_gpu(int ordinal) {
             std::snprintf(digits.data(), digits.size(), "%02x", uuid[i]);
             text += (i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "") + std::string(digits.data());
         }
-        print_answer("uuid %s", text.c_str());
+        say("uuid %s", text.c_str());
     }
     std::size_t memory = 0;
-    if (call("cuDeviceTotalMem_v2", &memory, device) == 0) print_answer("memory %zu", memory);
+    if (call("cuDeviceTotalMem_v2", &memory, device) == 0) say("memory %zu", memory);
     int major = 0;
     int minor = 0;
     if (call("cuDeviceGetAttribute", &major, kCapabilityMajor, device) == 0 &&
         call("cuDeviceGetAttribute", &minor, kCapabilityMinor, device) == 0)
-        print_answer("capability %d.%d", major, minor);
+        say("capability %d.%d", major, minor);
     int mode = 0;
-    if (call("cuDeviceGetAttribute", &mode, kComputeMode, device) == 0) print_answer("mode %d", mode);
+    if (call("cuDeviceGetAttribute", &mode, kComputeMode, device) == 0) say("mode %d", mode);
 }
 
 int driver_trial() {
     if (!has_driver()) return 0;
     int version = 0;
-    if (call("cuDriverGetVersion", &version) == 0) print_answer("version %d", version);
+    if (call("cuDriverGetVersion", &version) == 0) say("version %d", version);
     if (driver_function<int(unsigned)>("cuInit") == nullptr) return 0;
     const int result = call("cuInit", 0U);
-    print_answer("init %d", result);
+    say("init %d", result);
     if (result != 0) return 0;
     // The library queries this before a context exists, so this does too.
     bool enabled = false;
     std::size_t bytes = sizeof enabled;
     if (driver_function<int()>("cuCoredumpSetAttributeGlobal") != nullptr)
-        print_answer("dumps %d", call("cuCoredumpGetAttributeGlobal", kDumpsEnabled,
-                                      static_cast<void*>(&enabled), &bytes));
-    if (driver_function<int()>("cuCoredumpRegisterStartCallback") != nullptr) print_answer("dump_callback 1");
+        say("dumps %d",
+            call("cuCoredumpGetAttributeGlobal", kDumpsEnabled, static_cast<void*>(&enabled), &bytes));
+    if (driver_function<int()>("cuCoredumpRegisterStartCallback") != nullptr) say("dump_callback 1");
     int count = 0;
     if (call("cuDeviceGetCount", &count) != 0) return 0;
     for (int ordinal = 0; ordinal < count; ++ordinal)
-        print_gpu(ordinal);
+        say_gpu(ordinal);
     return 0;
 }
 
@@ -183,14 +183,14 @@ LaunchKernel* handed_out_by_driver() {
 
 void launch_by(const char* door, LaunchKernel* launch, void* module, const char* kernel) {
     void* function = nullptr;
-    if (launch == nullptr) return print_answer("door %s", door);
+    if (launch == nullptr) return say("door %s", door);
     if (!works("cuModuleGetFunction", &function, module, kernel)) return;
-    print_answer("door %s %d", door, launch(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr));
+    say("door %s %d", door, launch(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr));
 }
 
 int library_trial() {
     Dl_info place{};
-    if (dladdr(reinterpret_cast<void*>(&dlsym), &place) != 0) print_answer("dlsym %s", place.dli_fname);
+    if (dladdr(reinterpret_cast<void*>(&dlsym), &place) != 0) say("dlsym %s", place.dli_fname);
     return 0;
 }
 
@@ -217,13 +217,13 @@ int fault_trial() {
     const std::uint64_t begin = unix_nanoseconds();
     const int launched =
         launch == nullptr ? kNoFunction : launch(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr);
-    print_answer("launch %d %" PRIu64, launched, begin);
+    say("launch %d %" PRIu64, launched, begin);
     if (launched != 0) return 0;
     // With core dumps enabled, the first calls may still return success.
     while (unix_nanoseconds() - begin < kSeconds * UINT64_C(1000000000)) {
         const int result = call("cuCtxSynchronize");
         if (result != 0) {
-            print_answer("error %d", result);
+            say("error %d", result);
             return 0;
         }
         const timespec moment = {0, 10'000'000};
@@ -235,7 +235,7 @@ int fault_trial() {
 /// Prints one line per error of a GPU.
 int counters_trial() {
     for (const std::string& trouble : troubles_of_gpus())
-        print_answer("%s", trouble.c_str());
+        say("%s", trouble.c_str());
     return 0;
 }
 

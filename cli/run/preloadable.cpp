@@ -23,8 +23,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/descriptor.hpp"
-
 // The linker's name for the start of this executable, which is built for the same machine as the library.
 extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
 
@@ -42,19 +40,24 @@ class File {
     // O_NONBLOCK: the path may name a pipe or a device.
     explicit File(const std::string& path)
         : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) {}
-    [[nodiscard]] bool is_open() const { return descriptor_.number() >= 0; }
+    ~File() {
+        if (descriptor_ >= 0) close(descriptor_);
+    }
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
     /// Returns up to `length` bytes from `offset`: fewer at the end of the file, none if the file cannot be
     /// read.
     [[nodiscard]] std::string bytes(std::uint64_t offset, std::size_t length) const {
         if (offset > static_cast<std::uint64_t>(INT64_MAX)) return {};
         std::string piece(length, '\0');
-        const ssize_t count = pread(descriptor_.number(), piece.data(), length, static_cast<off_t>(offset));
+        const ssize_t count = pread(descriptor_, piece.data(), length, static_cast<off_t>(offset));
         piece.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
         return piece;
     }
 
   private:
-    Descriptor descriptor_;
+    int descriptor_;
 };
 
 /// Returns `count` consecutive values of type T, or none if the file ends before them.

@@ -2,6 +2,9 @@
 #include "cli/show/gpu_dump_text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
 #include <ctime>
 #include <string_view>
 #include <vector>
@@ -14,7 +17,6 @@
 #include "gpu_dump/gpu_faults.hpp"
 #include "gpu_dump/gpu_running.hpp"
 #include "serializer/clean_text.hpp"
-#include "serializer/number_text.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -40,9 +42,9 @@ struct Group {
 };
 
 std::string hexadecimal(std::uint64_t number) {
-    std::string text = "0x";
-    append_short_hex(number, text);
-    return text;
+    std::array<char, 24> text{};
+    std::snprintf(text.data(), text.size(), "0x%" PRIx64, number);
+    return text.data();
 }
 
 std::string clean(std::string_view text) {
@@ -55,9 +57,10 @@ std::string text_of(const Dim3& dim) {
     return "[" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + "]";
 }
 
-std::string line(std::string label, const std::string& text) {
-    label.resize(10, ' ');
-    return label + text + "\n";
+std::string line(const char* label, const std::string& text) {
+    std::array<char, 16> head{};
+    std::snprintf(head.data(), head.size(), "%-10s", label);
+    return head.data() + text + "\n";
 }
 
 class Page {
