@@ -130,7 +130,7 @@ int measure_output(int rounds) {
         Result<std::unique_ptr<EventLog>> events = EventLog::create(folder);
         Result<std::unique_ptr<LineLog>> log = LineLog::open(folder + "/log");
         if (!events.ok() || !log.ok()) return 1;
-        EventOutput output(events.value().get(), log.value().get(), EventFormat::text, false);
+        EventOutput output(events.value().get(), log.value().get(), OutputFormat::text, false);
         Run run;
         bench::report(bench::median_of_rounds(rounds, kSides * kArguments, [&] {
             run.render([&](const MeasuredCall& call) { output.call(call); });

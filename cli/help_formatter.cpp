@@ -1,29 +1,15 @@
 // See help_formatter.hpp.
 #include "cli/help_formatter.hpp"
 
-#include <algorithm>
-#include <string_view>
 #include <utility>
 
-#include "cli/run/run_help.hpp"
+#include "cli/wrapped.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::size_t kWidth = 80;
 constexpr std::size_t kColumn = 22;  // where descriptions begin
-
-/// Breaks `text` into lines of at most `width` characters.
-std::string wrapped(std::string_view text, std::size_t width) {
-    std::string result;
-    while (text.size() > width) {
-        std::size_t cut = text.rfind(' ', width);
-        if (cut == std::string_view::npos) cut = std::min(text.find(' '), text.size());
-        result += std::string(text.substr(0, cut)) + "\n";
-        text.remove_prefix(std::min(cut + 1, text.size()));
-    }
-    return result + std::string(text);
-}
 
 }  // namespace
 
@@ -34,8 +20,6 @@ HelpFormatter::HelpFormatter() {
 }
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
-    if (app->get_name() == "run")
-        return run_help(mode == CLI::AppFormatMode::All ? HelpScreen::all : HelpScreen::common);
     std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
     // CLI11 leaves blank lines for groups that have no visible option.
     for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at))
@@ -46,13 +30,23 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI:
 }
 
 std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) const {
-    // CLI11 would show the arguments that only the library passes to the command.
-    if (app->get_name() == "report") return "Usage: " + name + " [OPTIONS] [directory]\n";
-    return CLI::Formatter::make_usage(app, std::move(name));
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    const auto is_hidden = [](const CLI::Option* option) {
+        return option->get_positional() && option->get_group().empty();
+    };
+    for (const CLI::Option* option : app->get_options(is_hidden)) {
+        const std::string hidden = " " + make_option_usage(option);
+        if (const std::size_t at = usage.find(hidden); at != std::string::npos)
+            usage.erase(at, hidden.size());
+    }
+    return usage;
 }
 
 std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
-    return wrapped(option->get_description(), kWidth - kColumn);
+    std::string text;
+    append_wrapped({}, {}, option->get_description(), kWidth - kColumn, text);
+    if (!text.empty()) text.pop_back();  // CLI11 ends the last line
+    return text;
 }
 
 }  // namespace aoti_dbg::cli

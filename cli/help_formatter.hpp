@@ -1,4 +1,4 @@
-// Formats the help of each command, at most 80 columns wide. The help of `run` comes from run_help().
+// Formats the help of a command, at most 80 columns wide. Hidden flags and arguments are left out.
 #pragma once
 
 #include <CLI/CLI.hpp>

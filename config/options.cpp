@@ -1,4 +1,4 @@
-// Applies the layers: defaults, configuration file, environment. option_values.cpp defines the meaning of
+// Applies the layers: defaults, configuration file, environment. option_values*.cpp define the meaning of
 // values. Must not throw, use the locale or touch the process.
 #include "config/options.hpp"
 

@@ -13,6 +13,7 @@
 
 #include "base/status.hpp"
 #include "config/name_patterns.hpp"
+#include "config/output_format.hpp"
 #include "config/suppressions.hpp"
 #include "config/window.hpp"
 
@@ -29,7 +30,6 @@ struct Levels {
 
 enum class Scope { model, all };
 enum class Side { both, before, after };
-enum class OutputFormat { text, compact, jsonl };
 enum class StatsDetail { printed, indices, full };  // each includes the previous one
 enum class OnFinding { report, raise, abort };
 enum class OnFault { go_on, raise, abort };

@@ -253,23 +253,23 @@ Check check_dumps(const DriverFacts& facts) {
 
 Check check_fault(const FaultFacts& facts, std::string_view kernel) {
     const std::string name = "fault";
-    const std::string said = in_words(facts.warnings);
+    const std::string warnings = in_words(facts.warnings);
     if (!facts.has_gpu) {
         return failure(name, kNoGpuToTry,
                        "Run `aoti-dbg doctor --fault` on a machine with a GPU, or omit --fault.");
     }
     if (!facts.trouble.empty()) {
-        return failure(name, "the test process with the faulting kernel " + facts.trouble + said,
+        return failure(name, "the test process with the faulting kernel " + facts.trouble + warnings,
                        "Check `nvidia-smi` and the kernel log (`dmesg | grep -i nvrm`).");
     }
     if (!facts.stopped.empty()) {
-        return warning(name, "not tested: " + facts.stopped + said, advice_for(facts.stopped));
+        return warning(name, "not tested: " + facts.stopped + warnings, advice_for(facts.stopped));
     }
     if (!facts.launch || *facts.launch != 0) {
-        return failure(
-            name,
-            "the launch failed: " + (facts.launch ? error_text(*facts.launch) : "no error reported") + said,
-            "Check with `nvidia-smi` whether other processes use the GPU.");
+        return failure(name,
+                       "the launch failed: " +
+                           (facts.launch ? error_text(*facts.launch) : "no error reported") + warnings,
+                       "Check with `nvidia-smi` whether other processes use the GPU.");
     }
     const std::string seen =
         facts.error ? "the program got " + error_text(*facts.error) : "the program got no error within 5 s";
@@ -289,7 +289,7 @@ Check check_fault(const FaultFacts& facts, std::string_view kernel) {
         facts.has_verdict ? "class " + facts.kind + ": \"" + facts.verdict + "\"" : "none";
     return failure(name,
                    "expected a verdict of class kernel on " + std::string(kernel) + ", got " + verdict +
-                       "; " + seen + said,
+                       "; " + seen + warnings,
                    "Check the lines `core dumps` and `interposers`. Until they are ok, set "
                    "CUDA_LAUNCH_BLOCKING=1, so that the last recorded call is the one that faulted.");
 }

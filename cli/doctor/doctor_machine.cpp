@@ -54,20 +54,21 @@ std::string why_not_writable(const fs::path& folder) {
 
 /// The numbers come from linux/magic.h and from the sources of the file systems.
 std::string network_of(const fs::path& folder) {
-    struct Known {
+    struct NetworkSystem {
         std::uint32_t magic;
         const char* name;
     };
-    constexpr Known kKnown[] = {{0x6969, "NFS"},       {0xFF534D42, "CIFS"},   {0xFE534D42, "SMB"},
-                                {0x517B, "SMB"},       {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"},
-                                {0x5346414F, "AFS"},   {0x00C36400, "Ceph"},   {0x01021997, "9P"},
-                                {0x19830326, "BeeGFS"}};
+    constexpr NetworkSystem kSystems[] = {{0x6969, "NFS"},       {0xFF534D42, "CIFS"},   {0xFE534D42, "SMB"},
+                                          {0x517B, "SMB"},       {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"},
+                                          {0x5346414F, "AFS"},   {0x00C36400, "Ceph"},   {0x01021997, "9P"},
+                                          {0x19830326, "BeeGFS"}};
     struct statfs found {};
     if (statfs(folder.c_str(), &found) != 0) return {};
     const auto magic = static_cast<std::uint32_t>(found.f_type);
-    const auto* const known = std::find_if(std::begin(kKnown), std::end(kKnown),
-                                           [magic](const Known& k) { return k.magic == magic; });
-    return known == std::end(kKnown) ? "" : known->name;
+    const auto* const system =
+        std::find_if(std::begin(kSystems), std::end(kSystems),
+                     [magic](const NetworkSystem& each) { return each.magic == magic; });
+    return system == std::end(kSystems) ? "" : system->name;
 }
 
 std::optional<std::uint64_t> limit_of(decltype(RLIMIT_CORE) resource) {

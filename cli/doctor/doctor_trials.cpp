@@ -129,19 +129,20 @@ std::string kernel_of(const std::string& door) {
 }
 
 /// Returns the time of the child's launch, as the child printed it.
-std::optional<std::int64_t> launch_time(std::string_view said) {
+std::optional<std::int64_t> launch_time(std::string_view answers) {
     constexpr std::string_view kBegin = "launch 0 ";
-    const std::size_t at = said.find(kBegin);
+    const std::size_t at = answers.find(kBegin);
     if (at == std::string_view::npos) return std::nullopt;
     std::int64_t time = 0;
-    const char* const begin = said.data() + at + kBegin.size();
-    return std::from_chars(begin, said.data() + said.size(), time).ec == std::errc() ? std::optional(time)
-                                                                                     : std::nullopt;
+    const char* const begin = answers.data() + at + kBegin.size();
+    return std::from_chars(begin, answers.data() + answers.size(), time).ec == std::errc()
+               ? std::optional(time)
+               : std::nullopt;
 }
 
-void measure_dump(const std::string& folder, std::string_view said, FaultFacts& facts) {
+void measure_dump(const std::string& folder, std::string_view answers, FaultFacts& facts) {
     struct stat found {};
-    const std::optional<std::int64_t> begin = launch_time(said);
+    const std::optional<std::int64_t> begin = launch_time(answers);
     if (!begin || stat((folder + "/gpu.core").c_str(), &found) != 0) return;
     const std::int64_t end = found.st_mtim.tv_sec * INT64_C(1000000000) + found.st_mtim.tv_nsec;
     facts.dump_bytes = static_cast<std::uint64_t>(found.st_size);

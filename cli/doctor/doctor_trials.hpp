@@ -22,8 +22,8 @@ std::pair<LibraryFacts, DoorFacts> try_library(const DriverFacts& driver, std::c
 FaultFacts try_fault(const DriverFacts& driver, std::chrono::milliseconds deadline);
 
 // These parse a child's output and accept any text.
-void read_driver(std::string_view said, DriverFacts& facts);
-void read_doors(std::string_view said, DoorFacts& facts);
-void read_fault(std::string_view said, FaultFacts& facts);
+void read_driver(std::string_view answers, DriverFacts& facts);
+void read_doors(std::string_view answers, DoorFacts& facts);
+void read_fault(std::string_view answers, FaultFacts& facts);
 
 }  // namespace aoti_dbg::cli

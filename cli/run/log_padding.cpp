@@ -15,6 +15,7 @@
 #include <fstream>
 #include <utility>
 
+#include "base/descriptor.hpp"
 #include "config/pattern.hpp"
 #include "triage/gather/folder_entries.hpp"
 
@@ -55,35 +56,34 @@ off_t kept_length(int descriptor, off_t length) {
     std::array<char, 65536> piece{};
     off_t end = length;
     while (end > 0) {
-        const auto wanted = static_cast<std::size_t>(std::min<off_t>(end, piece.size()));
-        if (pread(descriptor, piece.data(), wanted, end - static_cast<off_t>(wanted)) !=
-            static_cast<ssize_t>(wanted)) {
+        const auto size = static_cast<std::size_t>(std::min<off_t>(end, piece.size()));
+        if (pread(descriptor, piece.data(), size, end - static_cast<off_t>(size)) !=
+            static_cast<ssize_t>(size)) {
             return length;
         }
-        for (std::size_t i = wanted; i > 0; --i) {
-            if (piece[i - 1] != '\n') return std::min(length, end - static_cast<off_t>(wanted - i) + 1);
+        for (std::size_t i = size; i > 0; --i) {
+            if (piece[i - 1] != '\n') return std::min(length, end - static_cast<off_t>(size - i) + 1);
         }
-        end -= static_cast<off_t>(wanted);
+        end -= static_cast<off_t>(size);
     }
     return 0;
 }
 
 /// Returns whether there is such a file.
 bool trim_file(const std::string& path, const timespec& started) {
-    const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (descriptor < 0) return errno != ENOENT && errno != ENOTDIR;
+    const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    if (file.number() < 0) return errno != ENOENT && errno != ENOTDIR;
     struct stat info {};
-    if (fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode)) {
+    if (fstat(file.number(), &info) == 0 && S_ISREG(info.st_mode)) {
         const timespec& changed = info.st_mtim;
         const bool written =
             std::pair(changed.tv_sec, changed.tv_nsec) >= std::pair(started.tv_sec, started.tv_nsec);
-        const off_t kept = written ? kept_length(descriptor, info.st_size) : info.st_size;
+        const off_t kept = written ? kept_length(file.number(), info.st_size) : info.st_size;
         // A failed truncation leaves blank lines, which do no harm.
-        if (kept < info.st_size && !is_open_elsewhere(descriptor) && !is_mapped(info)) {
-            (void)!ftruncate(descriptor, kept);
+        if (kept < info.st_size && !is_open_elsewhere(file.number()) && !is_mapped(info)) {
+            (void)!ftruncate(file.number(), kept);
         }
     }
-    close(descriptor);
     return true;
 }
 

@@ -16,14 +16,6 @@
 namespace aoti_dbg::cli {
 namespace {
 
-/// Returns the directory that the library will use, except for the process id, which is not known yet.
-std::string expected_folder(std::int64_t start_unix_ns) {
-    std::string pattern = value_of("AOTI_DBG_OUT");
-    while (pattern.size() > 1 && pattern.back() == '/')
-        pattern.pop_back();
-    return expand_pattern(pattern, std::getenv, Origin{getpid(), start_unix_ns / 1000000000});
-}
-
 bool is_asked_for(const std::filesystem::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
     return name.rfind("report", 0) == 0 || name == "tensors";
@@ -44,7 +36,8 @@ bool has_any_asked_for(const std::string& folder) {
 
 OutPlace::OutPlace(const Options& options, std::int64_t start_unix_ns) {
     if (!options.records_all() || options.ring == 0) return;
-    const Status chosen = has_room(expected_folder(start_unix_ns), options.least_room());
+    // The process id of the program is not known yet. It does not change the answer.
+    const Status chosen = has_room(folder_of(getpid(), start_unix_ns), options.least_room());
     if (chosen.ok()) return;
     const Result<std::string> other = make_private_folder(options.ample_room(), options.least_room());
     if (!other.ok()) {

@@ -129,10 +129,9 @@ Finding find_in_program(const std::string& path, const File& file) {
     const bool same_bits = bits == __ehdr_start.e_ident[EI_CLASS];
     if (!same_bits || header.e_ident[EI_DATA] != __ehdr_start.e_ident[EI_DATA] ||
         header.e_machine != __ehdr_start.e_machine) {
-        const char* const made_for =
+        const char* const target =
             same_bits ? "another machine" : (bits == ELFCLASS32 ? "32 bits" : "64 bits");
-        return {Obstacle::other_machine, path,
-                std::string("is built for ") + made_for + ", unlike the library",
+        return {Obstacle::other_machine, path, std::string("is built for ") + target + ", unlike the library",
                 "Use a build for this machine."};
     }
     const bool is_program = header.e_type == ET_EXEC || header.e_type == ET_DYN;

@@ -108,6 +108,13 @@ void anchor_places(const Options& options) {
 
 }  // namespace
 
+std::string folder_of(pid_t start, std::int64_t start_unix_ns) {
+    std::string pattern = value_of("AOTI_DBG_OUT");
+    while (pattern.size() > 1 && pattern.back() == '/')
+        pattern.pop_back();
+    return expand_pattern(pattern, std::getenv, Origin{start, start_unix_ns / 1000000000});
+}
+
 std::string value_of(const char* variable) {
     const char* const value = std::getenv(variable);
     return std::string(trimmed(value == nullptr ? "" : value));
@@ -123,16 +130,16 @@ std::optional<Options> set_environment(const RunRequest& request, bool preload, 
         setenv(variable.c_str(), value.c_str(), 1);
     // A user who starts `run` expects output.
     setenv(kDefaultLevelVariable, "3", 1);
-    std::vector<std::string> said_by_the_library;
-    Options options = parse_options(process_sources(), said_by_the_library);
+    std::vector<std::string> complaints;
+    Options options = parse_options(process_sources(), complaints);
     // Triage and the hang watchdog record every call without a level. A user who wants names printed sets
     // one.
     if (options.records_all() && !options.level_given && is_stream(options.log)) {
         setenv(kDefaultLevelVariable, "0", 1);
-        said_by_the_library.clear();
-        options = parse_options(process_sources(), said_by_the_library);
+        complaints.clear();
+        options = parse_options(process_sources(), complaints);
     }
-    warn_of_wrong_places(options, said_by_the_library);
+    warn_of_wrong_places(options, complaints);
     anchor_places(options);
     // The driver's own blocking mode is the simplest and misses no launch, whatever its origin.
     if (options.records_all() && options.completion == Completion::blocking)

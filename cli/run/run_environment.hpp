@@ -2,13 +2,19 @@
 // program.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstdint>
 #include <optional>
 #include <string>
 
-#include "cli/run/run.hpp"
+#include "cli/run/run_program.hpp"
 #include "config/options.hpp"
 
 namespace aoti_dbg::cli {
+
+/// Returns the directory that AOTI_DBG_OUT names for a program that starts at that time with that process id.
+std::string folder_of(pid_t start, std::int64_t start_unix_ns);
 
 /// Returns the variable without surrounding blanks, as the options read it. A blank value counts as unset.
 std::string value_of(const char* variable);

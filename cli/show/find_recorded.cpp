@@ -12,8 +12,9 @@ namespace {
 namespace fs = std::filesystem;
 
 struct KindInfo {
-    std::string_view begins;
-    std::string_view holds;
+    // The start of its files' names, and what is in them.
+    std::string_view start;
+    std::string_view part;
     const char* file;
     const char* advice;  // if it is missing
 };
@@ -29,7 +30,7 @@ const KindInfo& info_of(Recorded kind) {
 }
 
 bool is_name_of(const KindInfo& kind, const std::string& name) {
-    return name.rfind(kind.begins, 0) == 0 && name.find(kind.holds) != std::string::npos;
+    return name.rfind(kind.start, 0) == 0 && name.find(kind.part) != std::string::npos;
 }
 
 constexpr int kDeepest = 4;
@@ -67,8 +68,8 @@ fs::path newest_in(const fs::path& folder, const KindInfo& kind) {
 
 }  // namespace
 
-Result<FoundFile> find_recorded(const std::string& place, Recorded wanted) {
-    const KindInfo& kind = info_of(wanted);
+Result<FoundFile> find_recorded(const std::string& place, Recorded kind) {
+    const KindInfo& info = info_of(kind);
     std::error_code failed;
     const fs::file_status status = fs::status(place, failed);
     if (!fs::exists(status))
@@ -76,14 +77,14 @@ Result<FoundFile> find_recorded(const std::string& place, Recorded wanted) {
                              ": no such file or directory. Give a recorded file or an output directory");
     if (!fs::is_directory(status)) return FoundFile{place, {}};
 
-    const std::vector<Candidate> below = files_below(place, kind);
+    const std::vector<Candidate> below = files_below(place, info);
     // Prefers the newest file directly here, then in `latest`, then anywhere below.
-    fs::path chosen = newest_in(place, kind);
-    if (chosen.empty()) chosen = newest_in(fs::path(place) / "latest", kind);
+    fs::path chosen = newest_in(place, info);
+    if (chosen.empty()) chosen = newest_in(fs::path(place) / "latest", info);
     if (chosen.empty() && !below.empty()) chosen = below.front().path;
     if (chosen.empty())
-        return Status::error(std::string("no ") + kind.file + " in " + place + " or below it. " +
-                             kind.advice);
+        return Status::error(std::string("no ") + info.file + " in " + place + " or below it. " +
+                             info.advice);
     FoundFile found{chosen.string(), {}};
     for (const Candidate& other : below) {
         if (!fs::equivalent(other.path, chosen, failed)) found.others.push_back(other.path.string());

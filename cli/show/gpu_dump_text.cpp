@@ -11,6 +11,7 @@
 #include "base/clean_text.hpp"
 #include "base/words.hpp"
 #include "binary/line_table.hpp"
+#include "cli/show/local_time.hpp"
 #include "gpu_dump/fault_access.hpp"
 #include "gpu_dump/gpu_exception.hpp"
 #include "gpu_dump/gpu_faults.hpp"
@@ -62,15 +63,15 @@ class Page {
         : dump_(dump), code_(dump), faults_(gpu::faults(dump, code_)), groups_(grouped(faults_)) {}
 
     std::string text() {
-        written();
+        print_written();
         if (groups_.empty()) print_running();
         for (std::size_t i = 0; i < std::min(groups_.size(), kGroupsShown); ++i) {
             if (i != 0) out_ += "\n";
-            tell(groups_[i]);
+            print_fault(groups_[i]);
         }
         if (groups_.size() > kGroupsShown)
             out_ += "\nand at " + counted(groups_.size() - kGroupsShown, "other place") + "\n";
-        modules();
+        print_modules();
         for (const std::string& note : dump_.notes)
             out_ += line("damaged", clean(note));
         return out_;
@@ -97,15 +98,10 @@ class Page {
         return groups;
     }
 
-    void written() {
+    void print_written() {
         std::string text;
         if (dump_.meta) {
-            const auto seconds = static_cast<std::time_t>(dump_.meta->time);
-            std::tm parts{};
-            std::array<char, 64> time{};
-            if (localtime_r(&seconds, &parts) != nullptr &&
-                std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", &parts) != 0)
-                text += time.data();
+            text = local_time(static_cast<std::time_t>(dump_.meta->time)).value_or("");
             text += ", driver " + version(dump_.meta->driver) + ", CUDA " + version(dump_.meta->cuda);
         } else {
             text = "unknown: drivers before 565 do not record the time";
@@ -126,32 +122,32 @@ class Page {
         for (std::size_t i = 0; i < std::min(running_.size(), kGroupsShown); ++i) {
             const gpu::Running& one = running_[i];
             out_ += "\n";
-            device(one.at);
-            kernel(one.at);
+            print_device(one.at);
+            print_kernel(one.at);
             out_ += line("warps", std::to_string(one.warps) + " of " + counted(one.blocks, "block") + "; " +
                                       std::to_string(one.warps_there) + " at this line, such as this one");
-            place(one.at);
-            source(one.at);
-            blocks({&one.at, {&one.at}});
-            threads(one.at);
+            print_place(one.at);
+            print_source(one.at);
+            print_blocks({&one.at, {&one.at}});
+            print_threads(one.at);
         }
         if (running_.size() > kGroupsShown)
             out_ += "\nand " + counted(running_.size() - kGroupsShown, "other kernel") + "\n";
     }
 
-    void tell(const Group& group) {
+    void print_fault(const Group& group) {
         const Fault& fault = *group.first;
-        exception(fault);
-        device(fault);
-        kernel(fault);
-        place(fault);
-        source(fault);
-        access(fault);
-        blocks(group);
-        threads(fault);
+        print_exception(fault);
+        print_device(fault);
+        print_kernel(fault);
+        print_place(fault);
+        print_source(fault);
+        print_access(fault);
+        print_blocks(group);
+        print_threads(fault);
     }
 
-    void exception(const Fault& fault) {
+    void print_exception(const Fault& fault) {
         if (fault.is_trap) {
             out_ += line("exception", "none: the kernel stopped itself with a trap instruction");
             return;
@@ -165,7 +161,7 @@ class Page {
         if (!fault.exception_text.empty()) out_ += line("driver", clean(fault.exception_text));
     }
 
-    void device(const Fault& fault) {
+    void print_device(const Fault& fault) {
         const gpu::Device& device = dump_.devices[fault.device];
         std::string text = std::to_string(device.id);
         if (!device.name.empty()) text += " " + clean(device.name);
@@ -175,7 +171,7 @@ class Page {
         out_ += line("device", text);
     }
 
-    void kernel(const Fault& fault) {
+    void print_kernel(const Fault& fault) {
         if (fault.grid == kNone) {
             std::string text = fault.kernel.empty() ? "unknown" : clean(fault.kernel);
             text += "; the warp exited before the dump was written";
@@ -194,7 +190,7 @@ class Page {
         out_ += line("kernel", text + ", launch " + std::to_string(grid.id) + " of its context");
     }
 
-    void place(const Fault& fault) {
+    void print_place(const Fault& fault) {
         if (!fault.pc) {
             out_ += line("at", "unknown: the dump has no PC");
             return;
@@ -213,7 +209,7 @@ class Page {
         out_ += line("at", text);
     }
 
-    void source(const Fault& fault) {
+    void print_source(const Fault& fault) {
         if (!fault.place) return;
         const Result<elf::File> image = elf::File::open(dump_.modules[fault.place->module].image);
         if (!image.ok()) return;
@@ -234,7 +230,7 @@ class Page {
         }
     }
 
-    void access(const Fault& fault) {
+    void print_access(const Fault& fault) {
         const std::optional<gpu::FaultAccess> found = gpu::fault_access(dump_, fault);
         if (!found) return;
         constexpr const char* kAccesses[] = {"read", "write", "atomic update"};
@@ -255,7 +251,7 @@ class Page {
         out_ += line("access", text);
     }
 
-    void blocks(const Group& group) {
+    void print_blocks(const Group& group) {
         std::vector<Dim3> blocks;
         for (const Fault* fault : group.all) {
             if (fault->block == kNone) continue;
@@ -273,7 +269,7 @@ class Page {
         out_ += line(blocks.size() == 1 ? "block" : "blocks", text);
     }
 
-    void threads(const Fault& fault) {
+    void print_threads(const Fault& fault) {
         if (fault.threads_kind == ThreadsKind::none) {
             out_ += line("threads", "unknown: the dump has none");
             return;
@@ -288,7 +284,7 @@ class Page {
         out_ += line(fault.threads.size() == 1 ? "thread" : "threads", text);
     }
 
-    void modules() {
+    void print_modules() {
         std::size_t bytes = 0;
         std::size_t images = 0;
         for (const gpu::Module& module : dump_.modules) {
@@ -297,14 +293,14 @@ class Page {
         }
         out_ += "\n" + line("modules", std::to_string(dump_.modules.size()) + ", " +
                                            counted(images, "image") + " of " + counted(bytes, "byte"));
-        std::vector<gpu::Index> told;
+        std::vector<gpu::Index> printed;
         for (const Group& group : groups_) {
-            if (!group.first->place || told.size() >= kModulesShown) continue;
+            if (!group.first->place || printed.size() >= kModulesShown) continue;
             const gpu::Index module = group.first->place->module;
-            if (std::find(told.begin(), told.end(), module) != told.end()) continue;
-            told.push_back(module);
-            out_ += line(
-                "", hex_text(dump_.modules[module].handle) + " holds " + clean(group.first->place->function));
+            if (std::find(printed.begin(), printed.end(), module) != printed.end()) continue;
+            printed.push_back(module);
+            out_ += line("", hex_text(dump_.modules[module].handle) + " holds " +
+                                 clean(group.first->place->function));
         }
     }
 

@@ -16,6 +16,8 @@
 #include "base/words.hpp"
 #include "cli/print.hpp"
 #include "cli/show/find_recorded.hpp"
+#include "cli/show/local_time.hpp"
+#include "serializer/clean_text.hpp"
 #include "serializer/crash_call.hpp"
 #include "serializer/flight_ring_reader.hpp"
 
@@ -27,16 +29,14 @@ using ring::Contents;
 using ring::FileHeader;
 using ring::Record;
 
-constexpr std::size_t kWidestPadding =
-    72;  // longer names shift the state column instead of widening every line
+// Longer names shift the state column instead of widening every line.
+constexpr std::size_t kWidestPadding = 72;
 constexpr std::uint32_t kDeepestIndent = 16;
 constexpr std::size_t kOthersShown = 8;
 
-std::string harmless(std::string_view text) {
-    std::string result(text);
-    std::replace_if(
-        result.begin(), result.end(),
-        [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
+std::string clean(std::string_view text) {
+    std::string result;
+    append_clean(text, result);
     return result;
 }
 
@@ -99,15 +99,6 @@ std::string duration(double nanoseconds) {
     return {};
 }
 
-std::string local_time(std::uint64_t unix_ns) {
-    const auto seconds = static_cast<std::time_t>(unix_ns / 1000000000U);
-    std::tm parts{};
-    std::array<char, 64> text{};
-    if (localtime_r(&seconds, &parts) == nullptr) return "?";
-    if (std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts) == 0) return "?";
-    return text.data();
-}
-
 std::string how_it_ended(const FileHeader& header) {
     if (header.ended != 0) return "normally";
     std::error_code failed;
@@ -123,10 +114,10 @@ std::string summary(const std::string& path, const Contents& contents, const std
     const std::uint64_t begun = calls.empty() ? 0 : calls.back().record->seq;
     const auto open =
         std::count_if(calls.begin(), calls.end(), [](const Call& c) { return is_open(*c.record); });
-    std::string text = "ring      " + harmless(path) + "\n";
-    text += "program   " + harmless(header.program) + "\n";
-    text +=
-        "process   " + std::to_string(header.pid) + ", started " + local_time(header.start_unix_ns) + "\n";
+    std::string text = "ring      " + clean(path) + "\n";
+    text += "program   " + clean(header.program) + "\n";
+    text += "process   " + std::to_string(header.pid) + ", started " +
+            local_time(static_cast<std::time_t>(header.start_unix_ns / 1000000000U)).value_or("?") + "\n";
     text += "ended     " + how_it_ended(header) + "\n";
     text += "runs      " + std::to_string(header.runs) + "\n";
     text += "calls     " + std::to_string(begun) + ", the last " + std::to_string(calls.size()) +
@@ -197,7 +188,7 @@ std::string table(const Contents& contents, const std::vector<Call>& calls, cons
             {std::to_string(record.seq), duration(static_cast<double>(end - record.begin_ticks) * tick),
              std::to_string(call.thread->tid), device_of(contents, record), unless(record.run, ring::kNoRun),
              unless(record.call, ring::kNoCall), word_for(record.kind),
-             std::string(2UL * depth, ' ') + harmless(contents.name(record.name)), state_of(record)});
+             std::string(2UL * depth, ' ') + clean(contents.name(record.name)), state_of(record)});
     }
     const auto leave_out = [&](std::ptrdiff_t column) {
         for (Row& row : rows)
@@ -247,7 +238,7 @@ int show(const ShowRequest& request) {
     const std::vector<std::string>& others = found.value().others;
     if (!others.empty()) text += "\nother rings here, newest first:\n";
     for (std::size_t i = 0; i < std::min(others.size(), kOthersShown); ++i)
-        text += "  " + harmless(others[i]) + "\n";
+        text += "  " + clean(others[i]) + "\n";
     return print(text);
 }
 

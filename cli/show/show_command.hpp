@@ -1,26 +1,28 @@
-// `aoti-dbg show` on the command line: parses its flags and picks the reader for them.
+// The flags of `aoti-dbg show`, which also pick the reader.
 #pragma once
 
 #include <string>
 
-namespace CLI {
-class App;
-}
+#include "cli/command.hpp"
 
 namespace aoti_dbg::cli {
 
-/// Values as typed, empty if a flag is not given.
-struct ShowFlags {
-    std::string place = "aoti_dbg";
-    std::string last;
-    bool all = false;
-    std::string thread;
-    std::string format;
+class ShowCommand final : public Command {
+  public:
+    ShowCommand() : Command("show") {}
+    void add_to(CLI::App& app) override;
+    int run() override;
+
+  private:
+    /// Describes contradictory flags. Empty if there are none.
+    [[nodiscard]] std::string contradiction() const;
+
+    std::string place_ = "aoti_dbg";
+    bool all_ = false;
+    // Empty if not given.
+    std::string last_;
+    std::string thread_;
+    std::string format_;
 };
-
-void add_flags(CLI::App& app, ShowFlags& flags);
-
-/// Returns the exit code.
-int show_command(const ShowFlags& flags);
 
 }  // namespace aoti_dbg::cli

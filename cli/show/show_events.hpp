@@ -5,13 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "serializer/event_format.hpp"
+#include "config/output_format.hpp"
 
 namespace aoti_dbg::cli {
 
 struct ShowEventsRequest {
     std::string place;  // an events file, or a directory with such files in or below it
-    EventFormat format = EventFormat::text;
+    OutputFormat format = OutputFormat::text;
     std::optional<std::uint64_t> thread;
 };
 

@@ -19,18 +19,6 @@
 namespace aoti_dbg {
 namespace {
 
-EventFormat event_format(OutputFormat format) {
-    switch (format) {
-        case OutputFormat::text:
-            return EventFormat::text;
-        case OutputFormat::compact:
-            return EventFormat::compact;
-        case OutputFormat::jsonl:
-            return EventFormat::jsonl;
-    }
-    return EventFormat::text;
-}
-
 std::unique_ptr<EventLog> open_events(const std::string& folder) {
     if (folder.empty()) return nullptr;
     Result<std::unique_ptr<EventLog>> events = EventLog::create(folder);
@@ -52,7 +40,7 @@ MeasuredOutput::MeasuredOutput(const Options& options, const std::string& folder
     : on_finding_(options.on_finding),
       remembers_runs_(on_finding_ == OnFinding::raise || options.save_on == SaveOn::finding),
       events_(open_events(folder)),
-      output_(events_.get(), log, event_format(options.format), is_coloured(options)),
+      output_(events_.get(), log, options.format, is_coloured(options)),
       findings_(options.suppress) {
     output_.header(header_facts());
 }

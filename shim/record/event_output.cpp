@@ -30,7 +30,7 @@ HeaderFacts header_facts() {
     return header;
 }
 
-EventOutput::EventOutput(EventLog* events, LineLog* log, EventFormat format, bool colour)
+EventOutput::EventOutput(EventLog* events, LineLog* log, OutputFormat format, bool colour)
     : events_(events), log_(log), format_(format), compact_(colour) {}
 
 void EventOutput::flush() {
@@ -67,7 +67,7 @@ void EventOutput::call(const MeasuredCall& call) {
     if (log_ != nullptr && first_events_.is_first(call)) ++gathered_calls_;
     if (has_json()) jsonl_.render(call, json_lines_);
     if (has_text()) {
-        if (format_ == EventFormat::text) {
+        if (format_ == OutputFormat::text) {
             text_.render(call, log_lines_);
         } else {
             compact_.render(call, log_lines_);

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "config/output_format.hpp"
 #include "serializer/event_compact.hpp"
-#include "serializer/event_format.hpp"
 #include "serializer/event_jsonl.hpp"
 #include "serializer/event_text.hpp"
 #include "serializer/measured_event.hpp"
@@ -27,7 +27,7 @@ HeaderFacts header_facts();
 class EventOutput {
   public:
     /// Either may be null, and both must outlive this object. `colour` applies to compact lines.
-    EventOutput(EventLog* events, LineLog* log, EventFormat format, bool colour);
+    EventOutput(EventLog* events, LineLog* log, OutputFormat format, bool colour);
 
     /// Call this first, and once.
     void header(const HeaderFacts& header);
@@ -46,12 +46,12 @@ class EventOutput {
 
   private:
     [[nodiscard]] bool has_json() const { return events_ != nullptr || is_json_log(); }
-    [[nodiscard]] bool is_json_log() const { return log_ != nullptr && format_ == EventFormat::jsonl; }
-    [[nodiscard]] bool has_text() const { return log_ != nullptr && format_ != EventFormat::jsonl; }
+    [[nodiscard]] bool is_json_log() const { return log_ != nullptr && format_ == OutputFormat::jsonl; }
+    [[nodiscard]] bool has_text() const { return log_ != nullptr && format_ != OutputFormat::jsonl; }
 
     EventLog* events_;
     LineLog* log_;
-    EventFormat format_;
+    OutputFormat format_;
     JsonlRenderer jsonl_;
     TextRenderer text_;
     CompactRenderer compact_;

@@ -210,9 +210,9 @@ TEST_CASE("A reader that closes early is not a failure of show") {
 
 TEST_CASE("Names with terminal controls are made harmless") {
     const TempFolder folder;
-    write_text(folder.path() / "flight.ring", ring_of({record(1, 0)}, {"evil\x1b[2J\nname"}));
+    write_text(folder.path() / "flight.ring", ring_of({record(1, 0)}, {"evil\x1b[2J\nname\xc2\x9b!\xff"}));
     const Outcome outcome = show({folder.path()});
-    CHECK(contains(outcome.out, "evil?[2J?name"));
+    CHECK(contains(outcome.out, "evil?[2J?name?!\xEF\xBF\xBD"));
 }
 
 TEST_CASE("A ring with nonsense in every field of a record is still shown") {

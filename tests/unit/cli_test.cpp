@@ -329,7 +329,7 @@ TEST_CASE("The help of a command has its own examples, and no parser internals")
         const std::string first = "  aoti-dbg " + command;
         CHECK(help.out.compare(examples + 10, first.size(), first) == 0);
         CHECK_FALSE(contains(help.out, "aoti-dbg run -- "));
-        for (const char* raw : {"UINT", "TEXT", "Excludes", "[...]"})
+        for (const char* raw : {"UINT", "TEXT", "Excludes", "[...]", "[command", "--process", "--child"})
             CHECK_FALSE(contains(help.out, raw));
     }
 }
@@ -349,6 +349,16 @@ TEST_CASE("A code is explained, all codes are listed, and an unknown one fails a
     CHECK(contains(
         unknown.err,
         "aoti-dbg explain: error AD3001: there is no code \"AD9\". `aoti-dbg explain` lists all codes."));
+}
+
+TEST_CASE("A full standard output is an error, and a closed pipe is not") {
+    const std::string tool = AOTI_DBG_TOOL;
+    const Outcome full = run_program({"/bin/sh", "-c", tool + " explain > /dev/full"});
+    CHECK(full.exit_code == 1);
+    CHECK(contains(full.err, "error AD3005: cannot write to standard output: no space left on device."));
+    const Outcome closed = run_program({"/bin/bash", "-c", tool + " explain | true; exit ${PIPESTATUS[0]}"});
+    CHECK(closed.exit_code == 0);
+    CHECK(closed.err.empty());
 }
 
 TEST_CASE("A missing command gets the help, and an unknown one the nearest name; both fail as usage") {

@@ -132,7 +132,7 @@ TEST_CASE("Events go to the event log as JSON and to the log in the chosen forma
     const std::unique_ptr<EventLog> events = open_events(folder);
     const std::unique_ptr<LineLog> log = open_log(folder);
     const Sample sample;
-    const auto write = [&](EventFormat format) {
+    const auto write = [&](OutputFormat format) {
         EventOutput output(events.get(), log.get(), format, false);
         output.header({});
         output.model({});
@@ -145,17 +145,17 @@ TEST_CASE("Events go to the event log as JSON and to the log in the chosen forma
     const auto event_lines = [&] { return read_text(folder.path() / "events.jsonl"); };
     const auto log_lines = [&] { return read_text(folder.path() / "log"); };
     SECTION("as text") {
-        write(EventFormat::text);
+        write(OutputFormat::text);
         CHECK(log_lines().find("[  before_launch - kernel - buf0  ]:\n") == 0);
         CHECK(log_lines().find("\n\na finding\n") != std::string::npos);
         CHECK(whole_events(event_lines()) == 8);
     }
     SECTION("as compact lines") {
-        write(EventFormat::compact);
+        write(OutputFormat::compact);
         CHECK(log_lines().find("     3.12 > kernel") != std::string::npos);
     }
     SECTION("as JSON, the same twice") {
-        write(EventFormat::jsonl);
+        write(OutputFormat::jsonl);
         CHECK(log_lines() == event_lines());
         CHECK(whole_events(event_lines()) == 8);
         CHECK(log_lines().find("a finding\n") == std::string::npos);
@@ -168,7 +168,7 @@ TEST_CASE("A call counts as printed once, and only if a part of it is in the log
         const rlimit limit{64 * 1024, 64 * 1024};
         setrlimit(RLIMIT_FSIZE, &limit);
         const std::unique_ptr<LineLog> log = open_log(folder);
-        EventOutput output(nullptr, log.get(), EventFormat::text, false);
+        EventOutput output(nullptr, log.get(), OutputFormat::text, false);
         const Sample sample;
         MeasuredCall call = sample.call();
         for (std::uint64_t i = 1; i <= 3000; ++i) {
@@ -220,13 +220,13 @@ TEST_CASE("If one of the two logs is missing the other still gets its own events
     const TempFolder folder;
     const Sample sample;
     const std::unique_ptr<LineLog> log = open_log(folder);
-    EventOutput text(nullptr, log.get(), EventFormat::text, false);
+    EventOutput text(nullptr, log.get(), OutputFormat::text, false);
     text.call(sample.call());
     text.flush();
     log->close();
     CHECK(read_text(folder.path() / "log").find("[  before_launch") == 0);
     const std::unique_ptr<EventLog> events = open_events(folder);
-    EventOutput output(events.get(), nullptr, EventFormat::text, false);
+    EventOutput output(events.get(), nullptr, OutputFormat::text, false);
     output.call(sample.call());
     output.other({}, "text alone\n");
     events->close();
@@ -237,7 +237,7 @@ TEST_CASE("Calls are batched, and go out when there are many, at a flush, and be
     const TempFolder folder;
     const Sample sample;
     const std::unique_ptr<EventLog> events = open_events(folder);
-    EventOutput output(events.get(), nullptr, EventFormat::text, false);
+    EventOutput output(events.get(), nullptr, OutputFormat::text, false);
     const auto lines = [&] { return whole_events(read_text(folder.path() / "events.jsonl")); };
     output.call(sample.call());
     CHECK(lines() == 0);

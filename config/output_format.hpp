@@ -7,16 +7,16 @@
 
 namespace aoti_dbg {
 
-enum class EventFormat : std::uint8_t {
+enum class OutputFormat : std::uint8_t {
     text,     // like PyTorch's debug printer
     compact,  // one aligned line per tensor
     jsonl,    // see docs/reference/events.md
 };
 
-constexpr std::optional<EventFormat> event_format_named(std::string_view word) {
-    if (word == "text") return EventFormat::text;
-    if (word == "compact") return EventFormat::compact;
-    if (word == "jsonl") return EventFormat::jsonl;
+constexpr std::optional<OutputFormat> output_format_named(std::string_view word) {
+    if (word == "text") return OutputFormat::text;
+    if (word == "compact") return OutputFormat::compact;
+    if (word == "jsonl") return OutputFormat::jsonl;
     return std::nullopt;
 }
 

@@ -25,6 +25,6 @@ struct RunRequest {
 
 /// Returns the exit code. If the program exited with 0, findings or an unmet requirement replace its code.
 /// Does not return if a signal ended the program: the same signal then ends this process.
-int run(const RunRequest& request);
+int run_program(const RunRequest& request);
 
 }  // namespace aoti_dbg::cli

@@ -1,7 +1,7 @@
 // Starts the program as a child, forwards signals that only this process receives, and ends as the child
 // ended. It must change nothing about the child but its environment and its death signal. The child gets the
 // original signal mask and dispositions.
-#include "cli/run/run.hpp"
+#include "cli/run/run_program.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -198,25 +198,27 @@ void end_by(int signal) {
     sigprocmask(SIG_UNBLOCK, &mask, nullptr);
 }
 
-/// Returns the directory that the library uses in the started process.
-std::string folder_of(const TallyPage& tally, pid_t child) {
-    std::string pattern = value_of("AOTI_DBG_OUT");
-    while (pattern.size() > 1 && pattern.back() == '/')
-        pattern.pop_back();
-    return expand_pattern(pattern, std::getenv, Origin{child, tally.start_unix_ns() / 1000000000});
-}
+/// The program, from its start on.
+struct StartedProgram {
+    const RunRequest& request;
+    const TallyPage& tally;
+    const Audience& audience;
+    pid_t child = -1;
+    Stop stop = {};
+    std::optional<std::string> hang_report = {};
 
-EndedRun started_run(const RunRequest& request, const TallyPage& tally, pid_t child, const Stop& stop) {
-    EndedRun run;
-    run.command = request.program;
-    run.folder = folder_of(tally, child);
-    run.start_unix_ns = static_cast<std::uint64_t>(tally.start_unix_ns());
-    run.pid = child;
-    run.stopped_by = stop.signal;
-    run.stopped_unix_ns = stop.unix_ns;
-    run.seen = tally.seen();
-    return run;
-}
+    [[nodiscard]] EndedRun run() const {
+        EndedRun run;
+        run.command = request.program;
+        run.folder = folder_of(child, tally.start_unix_ns());
+        run.start_unix_ns = static_cast<std::uint64_t>(tally.start_unix_ns());
+        run.pid = child;
+        run.stopped_by = stop.signal;
+        run.stopped_unix_ns = stop.unix_ns;
+        run.seen = tally.seen();
+        return run;
+    }
+};
 
 Audience asked_for(const RunRequest& request, const Options& options) {
     Audience audience = audience_of(options);
@@ -239,11 +241,11 @@ std::optional<std::uint64_t> oom_kills_since(const std::optional<std::uint64_t>&
     return *now - *before;
 }
 
-/// Runs `tell`, which must not change how the program ends. Returns whether it succeeded.
-template <typename Tell>
-bool could(Tell tell) {
+/// Calls `report`, which must not change how the program ends. Returns whether it succeeded.
+template <typename Report>
+bool try_report(Report report) {
     try {
-        tell();
+        report();
         return true;
     } catch (const std::exception& error) {
         error_message(
@@ -254,9 +256,48 @@ bool could(Tell tell) {
     }
 }
 
+void report_running(StartedProgram& program) {
+    try_report([&program] {
+        EndedRun running = program.run();
+        running.has_status = false;
+        program.hang_report = report_hang(running, program.audience);
+    });
+}
+
+/// Returns the number of findings, or nothing if there is no report.
+std::optional<std::uint64_t> report_ended(const StartedProgram& program, int status,
+                                          std::optional<std::uint64_t> oom_kills,
+                                          const RequirementResult& requirement) {
+    std::uint64_t findings = 0;
+    const bool is_reported = try_report([&] {
+        EndedRun ended = program.run();
+        ended.status = status;
+        ended.oom_kills = oom_kills;
+        ended.earlier_report = program.hang_report;
+        findings = tell(ended, program.audience, requirement);
+    });
+    return is_reported ? std::optional(findings) : std::nullopt;
+}
+
+/// Prints why the program did not start. Returns the exit code.
+int report_not_started(const char* name, pid_t child, int reason) {
+    if (child < 0) {
+        error_message(ErrorCode::program_not_started,
+                      "cannot start a process: %s. Check the process limit (ulimit -u).",
+                      errno_text(reason).c_str());
+        return kOwnTrouble;
+    }
+    error_message(
+        ErrorCode::program_not_started, "cannot execute %s: %s. %s", name, errno_text(reason).c_str(),
+        reason == ENOENT
+            ? "Check its name, PATH and, for a script, the interpreter in its first line."
+            : "Check that it is a program or a script with an interpreter, and that you may execute it.");
+    return reason == ENOENT ? kNotFound : kNotExecutable;
+}
+
 }  // namespace
 
-int run(const RunRequest& request) {
+int run_program(const RunRequest& request) {
     const Finding finding = find_obstacle(request.program.front(), Caller::current());
     // Such a loader fails if it cannot load a preloaded library, and running the program has priority.
     const bool preload = finding.obstacle != Obstacle::other_loader;
@@ -272,49 +313,22 @@ int run(const RunRequest& request) {
     // File times come from this clock.
     clock_gettime(CLOCK_REALTIME_COARSE, &started);
     const Signals signals;
-    pid_t child = -1;
-    const int reason = start(request.program, signals, tally, child);
-    const char* const name = request.program.front().c_str();
-    if (child < 0) {
-        error_message(ErrorCode::program_not_started,
-                      "cannot start a process: %s. Check the process limit (ulimit -u).",
-                      errno_text(reason).c_str());
-        return kOwnTrouble;
-    }
-    Stop stop;
-    std::optional<std::string> hang_report;
-    const int status = wait_for(child, signals, stop, [&] {
-        could([&] {
-            EndedRun running = started_run(request, tally, child, stop);
-            running.has_status = false;
-            hang_report = report_hang(running, audience);
-        });
-    });
-    if (reason != 0) {
-        error_message(
-            ErrorCode::program_not_started, "cannot execute %s: %s. %s", name, errno_text(reason).c_str(),
-            reason == ENOENT
-                ? "Check its name, PATH and, for a script, the interpreter in its first line."
-                : "Check that it is a program or a script with an interpreter, and that you may execute it.");
-        return reason == ENOENT ? kNotFound : kNotExecutable;
-    }
+    StartedProgram program{request, tally, audience};
+    const int reason = start(request.program, signals, tally, program.child);
+    int status = 0;
+    if (program.child > 0)
+        status = wait_for(program.child, signals, program.stop, [&program] { report_running(program); });
+    if (reason != 0) return report_not_started(request.program.front().c_str(), program.child, reason);
     const std::string log = value_of("AOTI_DBG_LOG");
-    if (!log.empty() && !is_stream(log)) trim_log(log, child, started);
+    if (!log.empty() && !is_stream(log)) trim_log(log, program.child, started);
     const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    const Requirement wanted =
-        request.requirement.value_or(options->ci ? Requirement::model : Requirement::none);
     const RequirementResult requirement =
-        judge(wanted, tally.seen(), finding, may_select(*options), program_end(status, tally));
-    std::uint64_t findings = 0;
+        judge(request.requirement.value_or(options->ci ? Requirement::model : Requirement::none),
+              tally.seen(), finding, may_select(*options), program_end(status, tally));
+    std::optional<std::uint64_t> findings = 0;
     if (audience.any() || request.error_exitcode) {
-        const bool is_reported = could([&] {
-            EndedRun ended = started_run(request, tally, child, stop);
-            ended.status = status;
-            ended.oom_kills = oom_kills_since(oom_kills);
-            ended.earlier_report = hang_report;
-            findings = tell(ended, audience, requirement);
-        });
-        if (ended_well && !is_reported) return kOwnTrouble;  // without a report, success is unproven
+        findings = report_ended(program, status, oom_kills_since(oom_kills), requirement);
+        if (ended_well && !findings) return kOwnTrouble;  // without a report, success is unproven
     }
     place.reset();
     if (ended_well && !requirement.is_met) return kSawNothing;

@@ -1,0 +1,54 @@
+// A command of aoti-dbg: one class in its own folder, which declares its flags, keeps their values as typed,
+// and runs. main.cpp has the list.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "cli/usage_errors.hpp"
+
+namespace aoti_dbg::cli {
+
+class Command {
+  public:
+    explicit Command(std::string name, int wrong_usage = kWrongUsage)
+        : name_(std::move(name)), wrong_usage_(wrong_usage) {}
+    virtual ~Command() = default;
+    Command(const Command&) = delete;
+    Command& operator=(const Command&) = delete;
+
+    [[nodiscard]] const std::string& name() const { return name_; }
+
+    /// Declares the command, with its flags, help and examples. CLI11 keeps references to the members that
+    /// take the values.
+    virtual void add_to(CLI::App& app) = 0;
+
+    /// Removes from `arguments`, which begin with the command's name, those of a program that the command
+    /// starts. CLI11 must not read them.
+    virtual Status take_program([[maybe_unused]] std::vector<std::string>& arguments) { return {}; }
+
+    /// Executes the command, after parsing. Returns the exit code.
+    virtual int run() = 0;
+
+    /// Prints what is wrong with the command line. Returns the exit code.
+    [[nodiscard]] int refuse(std::string_view fault) const {
+        cli::refuse(name_, fault);
+        return wrong_usage_;
+    }
+
+  protected:
+    /// `examples` follow the flags in the help.
+    [[nodiscard]] CLI::App& declare(CLI::App& app, const char* description, const char* examples) const {
+        return *app.add_subcommand(name_, description)->footer(examples)->group("Commands");
+    }
+
+  private:
+    std::string name_;
+    int wrong_usage_;
+};
+
+}  // namespace aoti_dbg::cli

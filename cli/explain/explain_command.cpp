@@ -1,0 +1,64 @@
+// See explain_command.hpp.
+#include "cli/explain/explain_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string_view>
+
+#include "cli/print.hpp"
+#include "cli/wrapped.hpp"
+#include "config/words.hpp"
+#include "serializer/codes.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+constexpr std::size_t kWidth = 78;
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  aoti-dbg explain                           list all codes\n"
+    "  aoti-dbg explain AD1203\n";
+
+void add_wrapped(std::string_view first, std::string_view indent, std::string_view text, std::string& out) {
+    append_wrapped(first, indent, text, kWidth, out);
+}
+
+std::string page_of(const CodeInfo& code) {
+    std::string page = code_text(code.number) + "  " + std::string(code.title) + "\n\n";
+    add_wrapped("", "", code.meaning, page);
+    page += "\nExample:\n";
+    add_wrapped("  ", "    ", code.example, page);
+    page += "\nWhat to do:\n";
+    std::string_view steps = code.remedy;
+    while (!steps.empty()) {
+        const std::size_t end = std::min(steps.find('\n'), steps.size());
+        add_wrapped("  - ", "    ", steps.substr(0, end), page);
+        steps.remove_prefix(std::min(end + 1, steps.size()));
+    }
+    return page;
+}
+
+}  // namespace
+
+void ExplainCommand::add_to(CLI::App& app) {
+    declare(app, "Explain the code of a finding, report or error.", kExamples)
+        .add_option("code", code_, "A code such as AD1203. Without it: list all codes.")
+        ->type_name("");
+}
+
+int ExplainCommand::run() {
+    if (code_.empty()) {
+        std::string list;
+        for (const CodeInfo& code : all_codes())
+            list += code_text(code.number) + "  " + std::string(code.title) + "\n";
+        return print(list);
+    }
+    const CodeInfo* const code = find_code(code_);
+    if (code == nullptr)
+        return refuse("there is no code " + aoti_dbg::quoted(code_) +
+                      ". `aoti-dbg explain` lists all codes.");
+    return print(page_of(*code));
+}
+
+}  // namespace aoti_dbg::cli

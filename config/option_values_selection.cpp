@@ -1,0 +1,125 @@
+// The values that select calls and say what to do with them. See option_readers.hpp.
+#include <algorithm>
+#include <utility>
+
+#include "config/option_readers.hpp"
+
+namespace aoti_dbg::option_values {
+namespace {
+
+bool take_level_number(std::string_view text, Options& options) {
+    const std::optional<std::uint64_t> number = decimal(text);
+    if (!number || *number > 3) return false;
+    options.levels = {*number == 3, *number == 2, *number == 1};
+    options.level_given = true;
+    return true;
+}
+
+NamePatterns gathered(const Texts& texts, NamePatterns (*patterns_of)(std::string_view)) {
+    NamePatterns all;
+    for (const std::string_view text : texts)
+        all.append(patterns_of(text));
+    return all;
+}
+
+Taken take_globs(const Texts& texts, NamePatterns& patterns) {
+    NamePatterns globs = gathered(texts, NamePatterns::globs);
+    if (globs.matches_everything()) return Fault{"it has no pattern", {}, {}};
+    patterns = std::move(globs);
+    return std::nullopt;
+}
+
+Taken take_window(const Texts& texts, Window& window) {
+    const Result<Window> parsed = parse_window(only_text(texts));
+    if (!parsed.ok()) return Fault{parsed.status().message(), {}, {}};
+    window = parsed.value();
+    return std::nullopt;
+}
+
+bool is_word_of_processes(std::string_view piece) {
+    if (!piece.empty() && piece.front() == '!') piece = trimmed(piece.substr(1));
+    return equal_ignoring_case(piece, "main") || equal_ignoring_case(piece, "all");
+}
+
+}  // namespace
+
+Taken take_pytorch_level(const Texts& texts, Options& options) {
+    if (take_level_number(only_text(texts), options)) return std::nullopt;
+    return Fault{};
+}
+
+Taken take_level(const Texts& texts, Options& options) {
+    if (take_level_number(only_text(texts), options)) return std::nullopt;
+    Levels levels;
+    for (const std::string_view text : texts) {
+        for (const std::string_view word : split_list(text, Commas::all)) {
+            if (equal_ignoring_case(word, "names")) {
+                levels.names = true;
+            } else if (equal_ignoring_case(word, "stats")) {
+                levels.stats = true;
+            } else if (equal_ignoring_case(word, "files")) {
+                levels.files = true;
+            } else {
+                return unknown_word(word, {"names", "stats", "files"});
+            }
+        }
+    }
+    if (!levels.any()) return Fault{};
+    options.levels = levels;
+    options.level_given = true;
+    return std::nullopt;
+}
+
+Taken take_filter(const Texts& texts, Options& options) {
+    options.kernels = gathered(texts, NamePatterns::exact);
+    return std::nullopt;
+}
+
+Taken take_kernels(const Texts& texts, Options& options) {
+    return take_globs(texts, options.kernels);
+}
+
+Taken take_runs(const Texts& texts, Options& options) {
+    return take_window(texts, options.runs);
+}
+
+Taken take_calls(const Texts& texts, Options& options) {
+    return take_window(texts, options.calls);
+}
+
+Taken take_side(const Texts& texts, Options& options) {
+    return take_word(texts, {{"before", Side::before}, {"after", Side::after}, {"both", Side::both}},
+                     options.side);
+}
+
+Taken take_tensors(const Texts& texts, Options& options) {
+    return take_globs(texts, options.tensors);
+}
+
+Taken take_scope(const Texts& texts, Options& options) {
+    return take_word(texts, {{"model", Scope::model}, {"all", Scope::all}}, options.scope);
+}
+
+Taken take_processes(const Texts& texts, Options& options) {
+    Texts pieces;
+    for (const std::string_view text : texts)
+        for (const std::string_view piece : split_list(text, Commas::outside_brackets))
+            pieces.push_back(piece);
+    if (pieces.size() == 1 && equal_ignoring_case(pieces.front(), "all")) {
+        options.processes = Processes{};
+        return std::nullopt;
+    }
+    if (pieces.size() == 1 && equal_ignoring_case(pieces.front(), "main")) {
+        options.processes = Processes{true, {}};
+        return std::nullopt;
+    }
+    if (std::any_of(pieces.begin(), pieces.end(), is_word_of_processes)) {
+        return Fault{"main and all cannot be combined with patterns", {}, {}};
+    }
+    Processes named;
+    Taken fault = take_globs(pieces, named.names);
+    if (!fault) options.processes = std::move(named);
+    return fault;
+}
+
+}  // namespace aoti_dbg::option_values
