@@ -8,7 +8,7 @@
 
 #include "cli/run/run_result.hpp"
 #include "config/options.hpp"
-#include "triage/gather/triage.hpp"
+#include "triage/judge/ended_run.hpp"
 
 namespace aoti_dbg::cli {
 

@@ -1,14 +1,14 @@
-// Suggests next steps for a judged report. It has no side effects.
+// Suggests next steps after a run of a class. It has no side effects.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "triage/judge/crash_report.hpp"
+#include "serializer/cuda_error.hpp"
+#include "triage/judge/evidence.hpp"
 
 namespace aoti_dbg {
 
-/// `is_about_finding` means that the verdict is the finding, not how the program ended.
-std::vector<std::string> advice_for(const CrashReport& report, bool is_about_finding);
+std::vector<std::string> advice_for(CrashClass kind, const Evidence& evidence);
 
 }  // namespace aoti_dbg
