@@ -1,29 +1,17 @@
 // See help_formatter.hpp.
 #include "cli/help_formatter.hpp"
 
-#include <algorithm>
-#include <string_view>
 #include <utility>
 
+#include "base/words.hpp"
 #include "cli/run/run_help.hpp"
+#include "triage/render/wrapped_text.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::size_t kWidth = 80;
 constexpr std::size_t kColumn = 22;  // where descriptions begin
-
-/// Breaks `text` into lines of at most `width` characters.
-std::string wrapped(std::string_view text, std::size_t width) {
-    std::string result;
-    while (text.size() > width) {
-        std::size_t cut = text.rfind(' ', width);
-        if (cut == std::string_view::npos) cut = std::min(text.find(' '), text.size());
-        result += std::string(text.substr(0, cut)) + "\n";
-        text.remove_prefix(std::min(cut + 1, text.size()));
-    }
-    return result + std::string(text);
-}
 
 }  // namespace
 
@@ -52,7 +40,7 @@ std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) con
 }
 
 std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
-    return wrapped(option->get_description(), kWidth - kColumn);
+    return joined(wrapped(option->get_description(), kWidth - kColumn), "\n");
 }
 
 }  // namespace aoti_dbg::cli

@@ -26,12 +26,12 @@ int report_end(const EndingProcess& process) {
     run.pid = process.pid;
     run.status = process.status.value_or(0);
     run.has_status = process.status.has_value();
-    run.asks_itself = true;
+    run.is_own_request = true;
     std::vector<std::string> complaints;  // The library has already printed these.
     Audience audience = audience_of(parse_options(process_sources(), complaints));
     // Directories beside that of a child process belong to the same run.
     if (!process.is_start) audience.max_reports = Audience{}.max_reports;
-    tell(run, audience, {});
+    report_run(run, audience, {});
     return 0;
 }
 

@@ -191,7 +191,8 @@ Audience audience_of(const Options& options) {
     return audience;
 }
 
-std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement) {
+std::uint64_t report_run(const EndedRun& run, const Audience& audience,
+                         const RequirementResult& requirement) {
     // A closed pipe must not end the command before the report is complete.
     std::signal(SIGPIPE, SIG_IGN);
     Report report{gather(run), {}};

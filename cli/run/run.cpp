@@ -312,7 +312,7 @@ int run(const RunRequest& request) {
             ended.status = status;
             ended.oom_kills = oom_kills_since(oom_kills);
             ended.earlier_report = hang_report;
-            findings = tell(ended, audience, requirement);
+            findings = report_run(ended, audience, requirement);
         });
         if (ended_well && !is_reported) return kOwnTrouble;  // without a report, success is unproven
     }

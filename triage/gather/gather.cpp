@@ -258,7 +258,7 @@ std::vector<RecordedProcess> finished_processes(const EndedRun& run) {
     for (int tries = 0;; ++tries) {
         std::vector<RecordedProcess> processes = recorded_processes(run.folder, run.start_unix_ns);
         const bool may_change =
-            run.has_status && WIFSIGNALED(run.status) && !run.asks_itself && tries < kMostTries;
+            run.has_status && WIFSIGNALED(run.status) && !run.is_own_request && tries < kMostTries;
         const auto is_inside = [](const RecordedProcess& p) { return p.is_running && p.has_open_calls; };
         if (!may_change || std::none_of(processes.begin(), processes.end(), is_inside)) return processes;
         std::this_thread::sleep_for(kNap);
@@ -308,7 +308,8 @@ Evidence gather(const EndedRun& run) {
     Evidence evidence;
     std::vector<RecordedProcess> processes = finished_processes(run);
     for (RecordedProcess& process : processes)
-        if (run.asks_itself && process.pid == static_cast<std::uint32_t>(run.pid)) process.is_running = false;
+        if (run.is_own_request && process.pid == static_cast<std::uint32_t>(run.pid))
+            process.is_running = false;
     const RecordedProcess* chosen = choose_process(processes, run, evidence);
     evidence.end = end_of(run, chosen);
     evidence.is_exit_known = run.has_status;

@@ -59,7 +59,7 @@ void add_start(const std::vector<RecordedProcess>& processes, const EndedRun& ru
     });
     evidence.tool = own_place();
     if (is_ours) evidence.command = run.command;
-    if (is_ours && (!run.asks_itself || started == nullptr))
+    if (is_ours && (!run.is_own_request || started == nullptr))
         return add_reproduction(relevant_variables(), working_folder(), evidence);
     if (started == nullptr) return;
     if (!is_ours) evidence.command = started->facts.command;

@@ -33,7 +33,7 @@ struct EndedRun {
     bool has_status = true;                  // false: its exit is unknown, or it still runs
     int stopped_by = 0;                      // the signal sent to end it while it ran; 0: none
     std::uint64_t stopped_unix_ns = 0;       // when it was sent
-    bool asks_itself = false;                // the process requests its own report at exit and waits for it
+    bool is_own_request = false;             // the process requests its own report at exit and waits for it
     std::optional<Seen> seen;                // what its processes counted, even if they could not write
     // The path of the report.json created while it ran; empty if it could not be written.
     std::optional<std::string> earlier_report;

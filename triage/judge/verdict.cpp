@@ -7,7 +7,8 @@
 
 #include "base/words.hpp"
 #include "serializer/codes.hpp"
-#include "triage/judge/crash_advice.hpp"
+#include "triage/judge/advice.hpp"
+#include "triage/judge/memory_words.hpp"
 #include "triage/judge/repeat_commands.hpp"
 #include "triage/judge/verdict_words.hpp"
 

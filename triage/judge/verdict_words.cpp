@@ -8,6 +8,7 @@
 
 #include "base/words.hpp"
 #include "serializer/clean_text.hpp"
+#include "triage/judge/memory_words.hpp"
 
 namespace aoti_dbg {
 namespace {

@@ -10,6 +10,7 @@
 #include "serializer/clean_text.hpp"
 #include "serializer/codes.hpp"
 #include "serializer/number_text.hpp"
+#include "triage/judge/memory_words.hpp"
 
 namespace aoti_dbg {
 namespace {

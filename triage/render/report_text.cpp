@@ -9,8 +9,10 @@
 #include "serializer/clean_text.hpp"
 #include "serializer/codes.hpp"
 #include "serializer/number_text.hpp"
+#include "triage/judge/memory_words.hpp"
 #include "triage/judge/repeat_commands.hpp"
 #include "triage/render/report_page.hpp"
+#include "triage/render/wrapped_text.hpp"
 
 namespace aoti_dbg {
 namespace {
