@@ -3,7 +3,8 @@
 
 #include <utility>
 
-#include "cli/wrapped.hpp"
+#include "base/words.hpp"
+#include "triage/render/wrapped_text.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -43,10 +44,7 @@ std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) con
 }
 
 std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
-    std::string text;
-    append_wrapped({}, {}, option->get_description(), kWidth - kColumn, text);
-    if (!text.empty()) text.pop_back();  // CLI11 ends the last line
-    return text;
+    return joined(wrapped(option->get_description(), kWidth - kColumn), "\n");
 }
 
 }  // namespace aoti_dbg::cli

@@ -1,4 +1,4 @@
-// See allocation_map.hpp: the reader and its queries. The words are in allocation_text.cpp.
+// See allocation_map.hpp: the reader and its queries. The words are in triage/judge/memory_words.
 #include "serializer/allocation_map.hpp"
 
 #include <algorithm>

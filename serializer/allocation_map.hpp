@@ -31,9 +31,6 @@ Result<AllocationMap> read_allocation_map(const std::string& path);
 /// Returns the path of the map that belongs to a flight ring.
 std::string allocations_path(const std::string& ring);
 
-/// "cuMemAlloc"
-std::string_view word_of(allocations::Way way);
-
 /// The time of a launch, as the ring has it. Memory freed later was live for the launch; memory created later
 /// was not. All zeros mean unknown.
 struct LaunchMoment {
@@ -57,12 +54,6 @@ struct NearTensor {
     std::uint64_t end_sequence = 0;
     bool was_freed = false;  // before the launch if that is known, else at any time
 };
-
-/// "inside", "behind", "before"
-std::string_view word_of(NearTensor::Place place);
-
-/// "64 KiB past the end of buf5 (1 MiB, created in run 3, already freed)"
-std::string near_text(const NearTensor& near);
 
 /// The memory that contains an address or is near it.
 struct NearMemory {
@@ -91,9 +82,6 @@ struct NearMemory {
     [[nodiscard]] bool is_use_after_free() const { return place == Place::freed && freed_before_ns; }
 };
 
-/// "inside", "freed_later" and so on.
-std::string_view word_of(NearMemory::Place place);
-
 /// Beyond this distance a neighbor says nothing about an address.
 inline constexpr std::uint64_t kNearBytes = std::uint64_t{1} << 30U;
 
@@ -101,11 +89,6 @@ inline constexpr std::uint64_t kNearBytes = std::uint64_t{1} << 30U;
 /// neighbors, the lower one first.
 std::vector<NearMemory> near_memory(const AllocationMap& map, std::uint64_t address,
                                     const LaunchMoment& launch);
-
-/// "512 bytes past the end of an allocation of 2 MiB on cuda:0 (cuMemAlloc)"
-std::string near_text(const NearMemory& near);
-/// "2 MiB on cuda:0, freed by cuMemFree 3 ms before the launch"
-std::string freed_text(const NearMemory& near);
 
 /// A request for memory that failed.
 struct Shortage {
@@ -127,8 +110,5 @@ std::optional<Shortage> shortage_in(const AllocationMap& map, std::uint32_t thre
 /// Returns the last failure of the process, a likely reason for its exit. Returns none if the thread's
 /// request succeeded later, or if a call began after `last_sequence`.
 std::optional<Shortage> shortage_at_end(const AllocationMap& map, std::uint64_t last_sequence);
-
-/// "12 GiB requested on cuda:0 (3 GiB of 139 GiB free)"
-std::string shortage_text(const Shortage& shortage);
 
 }  // namespace aoti_dbg

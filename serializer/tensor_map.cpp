@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/clean_text.hpp"
-#include "base/words.hpp"
 #include "serializer/mapped_entries.hpp"
 #include "serializer/ring_path.hpp"
 
@@ -69,21 +68,6 @@ NearTensor told(const Slot& slot, NearTensor::Place place, std::uint64_t distanc
     return near;
 }
 
-/// "created in run 3", "input of run 3"
-std::string origin_text(const NearTensor& near) {
-    const std::string run = "run " + std::to_string(near.run);
-    switch (near.origin) {
-        case Origin::input:
-            return "input of " + run;
-        case Origin::returned:
-            return "returned by an op in " + run;
-        case Origin::made:
-        case Origin::unknown:
-            break;
-    }
-    return "created in " + run;
-}
-
 // The library's own map takes 1.5 MiB.
 constexpr std::size_t kLargestFile = std::size_t{1} << 28U;
 
@@ -106,24 +90,6 @@ Result<TensorMap> parse_tensor_map(std::string_view bytes) {
 
 std::string tensors_path(const std::string& ring) {
     return path_beside_ring(ring, "tensors", ".map");
-}
-
-std::string_view word_of(NearTensor::Place place) {
-    constexpr std::string_view kPlaces[] = {"inside", "behind", "before"};
-    return kPlaces[static_cast<std::size_t>(place)];
-}
-
-std::string near_text(const NearTensor& near) {
-    const std::string distance = memory_text(near.distance);
-    std::string text = distance + " into ";
-    if (near.place == NearTensor::Place::before) text = distance + " before ";
-    if (near.place == NearTensor::Place::behind)
-        text = near.distance == 0 ? "just past the end of " : distance + " past the end of ";
-    text += (near.name.empty() ? "a tensor" : near.name) + " (" + memory_text(near.bytes) + ", " +
-            origin_text(near);
-    if (near.was_freed) text += ", already freed";
-    if (near.end == End::outlived) text += ", kept after the run";
-    return text + ")";
 }
 
 std::vector<TensorOfRun> tensors_of_run(const TensorMap& map, std::uint32_t run, std::uint32_t model,

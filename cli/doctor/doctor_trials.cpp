@@ -15,11 +15,12 @@
 #include "cli/run/run_environment.hpp"
 #include "config/words.hpp"
 #include "triage/gather/awaited_child.hpp"
+#include "triage/gather/gather.hpp"
 #include "triage/gather/installation.hpp"
 #include "triage/gather/machine_facts.hpp"
 #include "triage/gather/recorded_processes.hpp"
 #include "triage/gather/tally_page.hpp"
-#include "triage/gather/triage.hpp"
+#include "triage/judge/verdict.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -228,12 +229,13 @@ FaultFacts try_fault(const DriverFacts& driver, Milliseconds deadline) {
     read_fault(end.out, facts);
     run.pid = end.pid;
     run.status = end.status;
-    const Triage triage = inspect(run);
-    facts.has_verdict = triage.is_worth_reporting;
-    facts.verdict = triage.report.verdict;
-    facts.kind = word_of(triage.report.kind);
-    if (triage.report.device) facts.kernel = triage.report.device->kernel;
-    if (triage.report.by_markers && triage.report.faulted) facts.kernel = triage.report.faulted->name;
+    const Evidence evidence = gather(run);
+    const Verdict verdict = judge(evidence);
+    facts.has_verdict = verdict.is_worth_reporting;
+    facts.verdict = verdict.headline;
+    facts.kind = word_of(verdict.kind);
+    if (evidence.device) facts.kernel = evidence.device->kernel;
+    if (evidence.by_markers && evidence.faulted) facts.kernel = evidence.faulted->name;
     measure_dump(run.folder, end.out, facts);
     return facts;
 }

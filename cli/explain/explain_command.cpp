@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "cli/print.hpp"
-#include "cli/wrapped.hpp"
 #include "config/words.hpp"
 #include "serializer/codes.hpp"
+#include "triage/render/wrapped_text.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -20,20 +20,25 @@ constexpr const char* kExamples =
     "  aoti-dbg explain                           list all codes\n"
     "  aoti-dbg explain AD1203\n";
 
-void add_wrapped(std::string_view first, std::string_view indent, std::string_view text, std::string& out) {
-    append_wrapped(first, indent, text, kWidth, out);
+/// Appends lines of which the first begins with `first` and the others with as many blanks.
+void add_wrapped(std::string_view first, std::string_view text, std::string& out) {
+    std::string begin(first);
+    for (const std::string& line : wrapped(text, kWidth - first.size())) {
+        out += begin + line + "\n";
+        begin.assign(first.size(), ' ');
+    }
 }
 
 std::string page_of(const CodeInfo& code) {
     std::string page = code_text(code.number) + "  " + std::string(code.title) + "\n\n";
-    add_wrapped("", "", code.meaning, page);
+    add_wrapped("", code.meaning, page);
     page += "\nExample:\n";
-    add_wrapped("  ", "    ", code.example, page);
+    add_wrapped("  ", code.example, page);
     page += "\nWhat to do:\n";
     std::string_view steps = code.remedy;
     while (!steps.empty()) {
         const std::size_t end = std::min(steps.find('\n'), steps.size());
-        add_wrapped("  - ", "    ", steps.substr(0, end), page);
+        add_wrapped("  - ", steps.substr(0, end), page);
         steps.remove_prefix(std::min(end + 1, steps.size()));
     }
     return page;

@@ -10,7 +10,7 @@
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "triage/gather/folder_entries.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/render/report_json.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -20,11 +20,11 @@ namespace fs = std::filesystem;
 using Dated = std::pair<fs::file_time_type, fs::path>;
 
 bool is_report(const fs::path& file) {
-    // append_report_json() begins a file like this.
-    const std::string wanted = "{\n  \"format\": \"" + std::string(kReportFormatName) + '"';
-    std::string begin(wanted.size(), '\0');
+    // report_json() begins a file like this.
+    const std::string expected = "{\n  \"format\": \"" + std::string(kReportFormatName) + '"';
+    std::string begin(expected.size(), '\0');
     std::ifstream stream(file, std::ios::binary);
-    return stream.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == wanted;
+    return stream.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == expected;
 }
 
 /// Returns the directories with a report, oldest first. Skips symbolic links, which are users' names for

@@ -13,8 +13,9 @@
 #include "cli/report/report_files.hpp"
 #include "cli/report/report_output.hpp"
 #include "config/options.hpp"
+#include "triage/gather/gather.hpp"
 #include "triage/gather/recorded_processes.hpp"
-#include "triage/gather/triage.hpp"
+#include "triage/render/report_text.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -30,12 +31,12 @@ int report_end(const EndingProcess& process) {
     run.pid = process.pid;
     run.status = process.status.value_or(0);
     run.has_status = process.status.has_value();
-    run.asks_itself = true;
+    run.is_own_request = true;
     std::vector<std::string> complaints;  // The library has already printed these.
     Audience audience = audience_of(parse_options(process_sources(), complaints));
     // Directories beside that of a child process belong to the same run.
     if (!process.is_start) audience.max_reports = Audience{}.max_reports;
-    tell(run, audience, {});
+    report_run(run, audience, {});
     return 0;
 }
 
@@ -56,11 +57,13 @@ int report(const std::string& folder) {
     run.folder = folder;
     run.pid = static_cast<pid_t>(processes.front().pid);
     run.has_status = false;
-    Triage triage = inspect(run);
+    Report report{gather(run), {}};
+    report.verdict = judge(report.evidence);
+    const std::string text = report_text(report);
     // The user asked for this report, so a process that was killed from outside is enough reason for one.
     const bool is_any_gone =
         std::any_of(processes.begin(), processes.end(), std::mem_fn(&RecordedProcess::has_vanished));
-    if (!triage.is_worth_reporting && !is_any_gone) {
+    if (!report.verdict.is_worth_reporting && !is_any_gone) {
         error_message(
             ErrorCode::nothing_to_report,
             "nothing to report: %zu process%s in %s, with no failed or open call, no kernel fault and no "
@@ -68,10 +71,7 @@ int report(const std::string& folder) {
             processes.size(), processes.size() == 1 ? "" : "es", folder.c_str());
         return 1;
     }
-    leave_repeat_script(folder, triage.report);
-    std::string text;
-    append_report_text(triage.report, text);
-    const Result<std::string> written = write_report(triage.report, text, folder);
+    const Result<std::string> written = write_report(report, text, folder);
     if (!written.ok())
         message(Severity::warn, "%s. The report is on standard output only.",
                 written.status().message().c_str());

@@ -11,7 +11,7 @@
 #include "base/descriptor.hpp"
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
-#include "triage/judge/reproduce_script.hpp"
+#include "triage/render/report_json.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -96,27 +96,15 @@ Result<std::string> write_for_others(const std::string& path, const std::string&
     return write_new_file(folder, file.stem().string(), file.extension().string(), text, 0666);
 }
 
-void leave_repeat_script(const std::string& folder, CrashReport& report) {
-    if (!has_long_commands(report) || !make_folders(folder).ok()) return;
-    std::string script;
-    append_repeat_script(report, script);
-    const Result<std::string> written = write_new_file(folder, "repeat", ".sh", script, 0700);
-    std::error_code failed;
-    if (written.ok()) report.repeat_script = std::filesystem::absolute(written.value(), failed).string();
-}
-
-Result<std::string> write_report(const CrashReport& report, const std::string& text,
-                                 const std::string& folder) {
+Result<std::string> write_report(const Report& report, const std::string& text, const std::string& folder) {
     if (Status made = make_folders(folder); !made.ok()) return made;
-    std::string json;
-    append_report_json(report, json);
     std::string stem = "report";
     std::error_code failed;
     for (const char* name : {"/report.json", "/report.txt"}) {
         if (std::filesystem::exists(std::filesystem::symlink_status(folder + name, failed)))
-            stem = "report-" + std::to_string(report.end.pid);
+            stem = "report-" + std::to_string(report.evidence.end.pid);
     }
-    Result<std::string> path = write_new_file(folder, stem, ".json", json);
+    Result<std::string> path = write_new_file(folder, stem, ".json", report_json(report));
     if (!path.ok()) return path;
     // Both files share a stem, whatever number it got.
     const std::string own_stem = std::filesystem::path(path.value()).stem().string();
@@ -127,9 +115,8 @@ Result<std::string> write_report(const CrashReport& report, const std::string& t
     return path;
 }
 
-Status append_verdict(const CrashReport& report, const std::string& report_path, const std::string& file) {
-    std::string line;
-    append_verdict_line(report, report_path, line);
+Status append_verdict(const Report& report, const std::string& report_path, const std::string& file) {
+    const std::string line = verdict_line(report, report_path);
     // O_NONBLOCK: a pipe without a reader must not block the command.
     const Descriptor to(
         open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644));

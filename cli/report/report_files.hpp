@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/status.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/verdict.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -22,17 +22,11 @@ Result<std::string> write_for_others(const std::string& path, const std::string&
 Result<std::string> write_new_file(const std::string& folder, const std::string& stem,
                                    const std::string& ending, const std::string& text, mode_t mode = 0600);
 
-/// Writes the commands that reproduce the crash as an executable script in the directory if the page has no
-/// room for them. The report then names the script. If the script cannot be written, the page shortens the
-/// commands.
-void leave_repeat_script(const std::string& folder, CrashReport& report);
-
 /// Writes report.json, and `text` as report.txt, into the directory, which it creates if missing. Returns the
 /// path of report.json.
-Result<std::string> write_report(const CrashReport& report, const std::string& text,
-                                 const std::string& folder);
+Result<std::string> write_report(const Report& report, const std::string& text, const std::string& folder);
 
 /// Appends the verdict in one write. `report` is the path of report.json, or empty if there is none.
-Status append_verdict(const CrashReport& report, const std::string& report_path, const std::string& file);
+Status append_verdict(const Report& report, const std::string& report_path, const std::string& file);
 
 }  // namespace aoti_dbg::cli

@@ -16,7 +16,10 @@
 #include "cli/report/old_reports.hpp"
 #include "cli/report/report_files.hpp"
 #include "serializer/finding.hpp"
+#include "triage/gather/gather.hpp"
+#include "triage/judge/verdict.hpp"
 #include "triage/render/ci_output.hpp"
+#include "triage/render/report_text.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -32,15 +35,13 @@ std::string end_text(const EndedRun& run) {
 }
 
 /// A child process may have crashed even if the program exited with 0.
-bool has_crashed_below(const EndedRun& run, const CrashReport& report) {
-    return run.has_status && ended_well(run) && report.end.signal != 0;
+bool has_crashed_below(const EndedRun& run, const Report& report) {
+    return run.has_status && ended_well(run) && report.evidence.end.signal != 0;
 }
 
 /// Returns the path of report.json, or an empty string if there is none.
-std::string leave_report(CrashReport& report, const EndedRun& run) {
-    leave_repeat_script(run.folder, report);
-    std::string text;
-    append_report_text(report, text);
+std::string leave_report(const Report& report, const EndedRun& run) {
+    const std::string text = report_text(report);
     write_quietly(STDERR_FILENO, text.data(), text.size());
     const Result<std::string> path = write_report(report, text, run.folder);
     if (path.ok()) return path.value();
@@ -49,7 +50,7 @@ std::string leave_report(CrashReport& report, const EndedRun& run) {
     return {};
 }
 
-void leave_verdict(const CrashReport& report, const std::string& report_path, const std::string& file) {
+void leave_verdict(const Report& report, const std::string& report_path, const std::string& file) {
     if (file.empty()) return;
     const Status appended = append_verdict(report, report_path, file);
     if (!appended.ok())
@@ -71,60 +72,62 @@ std::string finding_title(const aoti_dbg::Finding& finding) {
 }
 
 /// Summarizes the findings that the report does not list one by one.
-std::string rest_text(const Triage& triage) {
-    if (triage.report.findings <= triage.findings.size()) return {};
-    const std::uint64_t rest = triage.report.findings - triage.findings.size();
-    if (triage.findings.empty()) return counted(rest, "finding") + ", none of them recorded";
+std::string rest_text(const Evidence& evidence) {
+    if (evidence.finding_count <= evidence.findings.size()) return {};
+    const std::uint64_t rest = evidence.finding_count - evidence.findings.size();
+    if (evidence.findings.empty()) return counted(rest, "finding") + ", none of them recorded";
     return counted(rest, "more finding") +
            "; events.jsonl in the output folder has those that could be written";
 }
 
-void annotate(const EndedRun& run, const Triage& triage, const RequirementResult& requirement) {
+void annotate(const EndedRun& run, const Report& report, const RequirementResult& requirement) {
     std::string lines = "\n";  // the program's output may lack a final newline
     const bool is_about_finding =
-        (ended_well(run) && !has_crashed_below(run, triage.report)) || !triage.is_worth_reporting;
+        (ended_well(run) && !has_crashed_below(run, report)) || !report.verdict.is_worth_reporting;
     if (!is_about_finding)
-        lines += github_error("aoti-dbg: " + std::string(word_of(triage.report.kind)), triage.report.verdict);
-    for (const aoti_dbg::Finding& finding : triage.findings)
+        lines +=
+            github_error("aoti-dbg: " + std::string(word_of(report.verdict.kind)), report.verdict.headline);
+    for (const aoti_dbg::Finding& finding : report.evidence.findings)
         lines += github_error("aoti-dbg: " + finding_title(finding), finding_text(finding));
-    if (const std::string rest = rest_text(triage); !rest.empty() && triage.findings.empty())
+    if (const std::string rest = rest_text(report.evidence);
+        !rest.empty() && report.evidence.findings.empty())
         lines += github_error("aoti-dbg: findings", rest);
     if (!requirement.is_met) lines += github_error("aoti-dbg: requirement not met", requirement.said);
     if (lines.size() > 1) write_quietly(STDERR_FILENO, lines.data(), lines.size());
 }
 
-std::vector<JunitCase> junit_cases(const EndedRun& run, const Triage& triage,
+std::vector<JunitCase> junit_cases(const EndedRun& run, const Report& report,
                                    const RequirementResult& requirement) {
     std::vector<JunitCase> cases;
     JunitCase& program = cases.emplace_back(JunitCase{"the program succeeds", {}, {}});
     if (!ended_well(run)) {
-        program.failure = triage.is_worth_reporting ? triage.report.verdict : end_text(run);
-        if (triage.is_worth_reporting) append_report_text(triage.report, program.details);
+        program.failure = report.verdict.is_worth_reporting ? report.verdict.headline : end_text(run);
+        if (report.verdict.is_worth_reporting) program.details = report_text(report);
     }
-    if (has_crashed_below(run, triage.report)) {
+    if (has_crashed_below(run, report)) {
         JunitCase& below = cases.emplace_back(JunitCase{"its child processes succeed", {}, {}});
-        below.failure = triage.report.verdict;
-        append_report_text(triage.report, below.details);
+        below.failure = report.verdict.headline;
+        below.details = report_text(report);
     }
     if (requirement.was_asked) {
         cases.push_back({"the requirement is met", requirement.is_met ? "" : requirement.said, {}});
     }
-    if (triage.report.findings == 0) cases.push_back({"no findings", {}, {}});
-    for (const aoti_dbg::Finding& finding : triage.findings)
+    if (report.evidence.finding_count == 0) cases.push_back({"no findings", {}, {}});
+    for (const aoti_dbg::Finding& finding : report.evidence.findings)
         cases.push_back({finding_title(finding), finding_title(finding), finding_text(finding)});
-    if (const std::string rest = rest_text(triage); !rest.empty())
-        cases.push_back({triage.findings.empty() ? "no findings" : "no more findings", rest, {}});
+    if (const std::string rest = rest_text(report.evidence); !rest.empty())
+        cases.push_back({report.evidence.findings.empty() ? "no findings" : "no more findings", rest, {}});
     return cases;
 }
 
-void write_junit(const std::string& file, const EndedRun& run, const Triage& triage,
+void write_junit(const std::string& file, const EndedRun& run, const Report& report,
                  const RequirementResult& requirement) {
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);
     const double seconds = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9 -
                            static_cast<double>(run.start_unix_ns) / 1e9;
     const std::string text = junit_xml(std::filesystem::path(run.command.front()).filename().string(),
-                                       seconds < 0 ? 0 : seconds, junit_cases(run, triage, requirement));
+                                       seconds < 0 ? 0 : seconds, junit_cases(run, report, requirement));
     const Result<std::string> written = write_for_others(file, text);
     if (!written.ok()) {
         message(Severity::warn, "%s. The JUnit results are lost. %s", written.status().message().c_str(),
@@ -135,13 +138,13 @@ void write_junit(const std::string& file, const EndedRun& run, const Triage& tri
     }
 }
 
-void summarise(const CrashReport& report, const std::string& report_path) {
+void summarize(const Evidence& evidence, const std::string& report_path) {
     const auto ending = [](std::uint64_t number) { return number == 1 ? "" : "s"; };
     message(Severity::info,
             "%" PRIu64 " process%s recorded %" PRIu64 " run%s and %" PRIu64 " call%s; %" PRIu64
             " finding%s; report: %s",
-            report.processes, report.processes == 1 ? "" : "es", report.runs, ending(report.runs),
-            report.calls, ending(report.calls), report.findings, ending(report.findings),
+            evidence.processes, evidence.processes == 1 ? "" : "es", evidence.runs, ending(evidence.runs),
+            evidence.calls, ending(evidence.calls), evidence.finding_count, ending(evidence.finding_count),
             report_path.empty() ? "none" : report_path.c_str());
 }
 
@@ -156,15 +159,16 @@ bool has_own_folder() {
     return name.find("%p") != std::string::npos || name.find("%t") != std::string::npos;
 }
 
-bool is_asked_for(const CrashReport& report, const Audience& audience) {
-    return audience.triage || (audience.hangs && report.hang);
-}
-
 /// Returns the path of report.json.
-std::string leave_all(CrashReport& report, const EndedRun& run, const Audience& audience) {
+std::string leave_all(const Report& report, const EndedRun& run, const Audience& audience) {
     std::string path = leave_report(report, run);
     leave_verdict(report, path, audience.verdict_file);
     return path;
+}
+
+/// A dump that says no more than the report is not needed any more.
+void remove_dump(const std::optional<DeviceFault>& fault) {
+    if (fault && !fault->dump.empty() && !fault->is_dump_of_others) unlink(fault->dump.c_str());
 }
 
 }  // namespace
@@ -187,32 +191,34 @@ Audience audience_of(const Options& options) {
     return audience;
 }
 
-std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement) {
+std::uint64_t report_run(const EndedRun& run, const Audience& audience,
+                         const RequirementResult& requirement) {
     // A closed pipe must not end the command before the report is complete.
     std::signal(SIGPIPE, SIG_IGN);
-    Triage triage = inspect(run);
+    Report report{gather(run), {}};
+    report.verdict = judge(report.evidence);
+    const Evidence& evidence = report.evidence;
+    const bool is_requested = audience.triage || (audience.hangs && evidence.hang);
     std::string report_path = run.earlier_report.value_or("");
-    if (!run.earlier_report && is_asked_for(triage.report, audience) && triage.is_worth_reporting) {
-        report_path = leave_all(triage.report, run, audience);
-        const bool is_reported = !report_path.empty() && triage.report.device &&
-                                 !triage.report.device->dump.empty() &&
-                                 !triage.report.device->is_dump_of_others;
-        if (is_reported && !audience.keeps_dump) unlink(triage.report.device->dump.c_str());
+    if (!run.earlier_report && is_requested && report.verdict.is_worth_reporting) {
+        report_path = leave_all(report, run, audience);
+        if (!report_path.empty() && !audience.keeps_dump) remove_dump(evidence.device);
         if (!report_path.empty()) remove_old_reports(run.folder, audience.max_reports);
         if (!audience.summary) say_where(report_path);
     }
-    if (audience.summary) summarise(triage.report, report_path);
-    if (audience.github) annotate(run, triage, requirement);
-    if (!audience.junit.empty()) write_junit(audience.junit, run, triage, requirement);
-    const bool is_of_device = triage.report.device || (triage.report.hang && triage.report.hang->is_recorded);
-    return triage.report.findings + (is_of_device ? 1 : 0) + (has_crashed_below(run, triage.report) ? 1 : 0);
+    if (audience.summary) summarize(evidence, report_path);
+    if (audience.github) annotate(run, report, requirement);
+    if (!audience.junit.empty()) write_junit(audience.junit, run, report, requirement);
+    const bool is_of_device = evidence.device || (evidence.hang && evidence.hang->is_recorded);
+    return evidence.finding_count + (is_of_device ? 1 : 0) + (has_crashed_below(run, report) ? 1 : 0);
 }
 
 std::optional<std::string> report_hang(const EndedRun& run, const Audience& audience) {
     if (!audience.triage && !audience.hangs) return std::nullopt;
-    Triage triage = inspect(run);
-    if (!triage.report.hang) return std::nullopt;
-    std::string path = leave_all(triage.report, run, audience);
+    Report report{gather(run), {}};
+    report.verdict = judge(report.evidence);
+    if (!report.evidence.hang) return std::nullopt;
+    std::string path = leave_all(report, run, audience);
     // This prints even if a summary follows at exit, because a reader of this report may not wait for it.
     say_where(path);
     return path;

@@ -8,7 +8,7 @@
 
 #include "cli/run/run_result.hpp"
 #include "config/options.hpp"
-#include "triage/gather/triage.hpp"
+#include "triage/judge/ended_run.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -31,7 +31,7 @@ Audience audience_of(const Options& options);
 
 /// Returns the number of findings. A GPU fault that the program did not see counts as one, and so does a
 /// crash below a program that exited with 0. `requirement` is the result of --require.
-std::uint64_t tell(const EndedRun& run, const Audience& audience, const RequirementResult& requirement);
+std::uint64_t report_run(const EndedRun& run, const Audience& audience, const RequirementResult& requirement);
 
 /// Prints the path of report.json, or nothing if it is empty.
 void say_where(const std::string& report_path);

@@ -274,7 +274,7 @@ std::optional<std::uint64_t> report_ended(const StartedProgram& program, int sta
         ended.status = status;
         ended.oom_kills = oom_kills;
         ended.earlier_report = program.hang_report;
-        findings = tell(ended, program.audience, requirement);
+        findings = report_run(ended, program.audience, requirement);
     });
     return is_reported ? std::optional(findings) : std::nullopt;
 }

@@ -299,8 +299,8 @@ class Page {
             const gpu::Index module = group.first->place->module;
             if (std::find(printed.begin(), printed.end(), module) != printed.end()) continue;
             printed.push_back(module);
-            out_ += line("", hex_text(dump_.modules[module].handle) + " holds " +
-                                 clean(group.first->place->function));
+            out_ += line(
+                "", hex_text(dump_.modules[module].handle) + " holds " + clean(group.first->place->function));
         }
     }
 

@@ -12,12 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clean_text.hpp"
 #include "base/message.hpp"
 #include "base/words.hpp"
 #include "cli/print.hpp"
 #include "cli/show/find_recorded.hpp"
 #include "cli/show/local_time.hpp"
-#include "serializer/clean_text.hpp"
 #include "serializer/crash_call.hpp"
 #include "serializer/flight_ring_reader.hpp"
 

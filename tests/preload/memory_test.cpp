@@ -6,6 +6,7 @@
 #include "serializer/allocation_map.hpp"
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "triage/judge/memory_words.hpp"
 
 namespace aoti_dbg::test {
 namespace {

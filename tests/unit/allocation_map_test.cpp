@@ -8,6 +8,7 @@
 #include "tests/support/allocation_writer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
+#include "triage/judge/memory_words.hpp"
 
 using namespace aoti_dbg;
 using namespace aoti_dbg::test;

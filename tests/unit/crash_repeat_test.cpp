@@ -1,5 +1,5 @@
-// The commands that reproduce a report: complete on the page, or in a script that a shell runs.
-#include "triage/judge/reproduce_script.hpp"
+// The commands that reproduce a report: complete on the page, as a shell reads them.
+#include "triage/judge/repeat_commands.hpp"
 
 #include <csignal>
 #include <sstream>
@@ -17,31 +17,30 @@ bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// The report of a CUDA model, so that there are two commands.
-CrashReport report_of(const std::vector<std::string>& command) {
-    CrashReport report = ended_by(SIGABRT);
-    report.uses_cuda = true;
-    report.command = command;
-    report.in_flight = {call_of("mylib::my_op")};
-    return concluded(report);
+/// The end of a CUDA model, so that there are two commands.
+Evidence evidence_of(const std::vector<std::string>& command) {
+    Evidence evidence = ended_by(SIGABRT);
+    evidence.uses_cuda = true;
+    evidence.command = command;
+    evidence.in_flight = {call_of("mylib::my_op")};
+    return evidence;
 }
 
 /// Adds everything that a page can have beside the commands.
-CrashReport crowded(CrashReport report) {
+Evidence crowded(Evidence evidence) {
     const CrashCall call = call_of("triton_poi_fused_index_3");
-    report.before.assign(8, call);
-    report.before_elsewhere.assign(8, call);
-    report.also_in_flight.assign(8, call);
-    report.unended.assign(16, call);
-    report.unended_count = 400;
-    report.faulted = call;
-    report.faulted->inside = std::string(90, 'i');
-    report.arguments.assign(8, {"buf0", "float32 [8]", "triton_poi_fused_exp_0 (call 1)"});
-    report.notes.assign(8, "a note");
-    report.end.program = std::string(90, 'p');
-    report.environment.assign(8, {"package", std::string(30, 'x')});
-    report.next.assign(4, std::string(90, 'a') + " " + std::string(90, 'b'));
-    return report;
+    evidence.before.assign(8, call);
+    evidence.before_elsewhere.assign(8, call);
+    evidence.also_in_flight.assign(8, call);
+    evidence.unended.assign(16, call);
+    evidence.unended_count = 400;
+    evidence.faulted = call;
+    evidence.faulted->inside = std::string(90, 'i');
+    evidence.arguments.assign(8, {"buf0", "float32 [8]", "triton_poi_fused_exp_0 (call 1)"});
+    evidence.notes.assign(8, "a note");
+    evidence.end.program = std::string(90, 'p');
+    evidence.versions.assign(8, {"package", std::string(30, 'x')});
+    return evidence;
 }
 
 /// The words that a shell reads from the page's `reproduce` section.
@@ -63,10 +62,9 @@ std::string words_of(const std::string& text) {
 
 TEST_CASE("However full the page is, it has the complete commands and everything else") {
     const std::string word(70, 'k');
-    const CrashReport report = crowded(
-        report_of({"python", "-m", "pytest", "tests/with a blank.py", "it's one", "-k", word, "end"}));
-    const std::string text = text_of(report);
-    CHECK_FALSE(has_long_commands(report));
+    const Evidence evidence = crowded(
+        evidence_of({"python", "-m", "pytest", "tests/with a blank.py", "it's one", "-k", word, "end"}));
+    const std::string text = text_of(evidence);
     CHECK(contains(text, "\n  arguments      buf0: float32 [8]\n                 buf0: float32 [8]\n"));
     CHECK(contains(text, "\n  other streams  triton_poi_fused_index_3 "));
     CHECK(contains(text, "\n                 and 384 more\n"));
@@ -77,68 +75,50 @@ TEST_CASE("However full the page is, it has the complete commands and everything
 
 TEST_CASE("A word that is longer than a line stays in one piece in a command") {
     const std::string word(300, 'k');
-    const std::string text = text_of(report_of({"python", "-k", word, "end"}));
+    const std::string text = text_of(evidence_of({"python", "-k", word, "end"}));
     CHECK(words_of(text) == "<run><--triage><--><python><-k><" + word + "><end>");
 }
 
 TEST_CASE("A command is not cut at a quote within a word") {
     for (std::size_t length = 1; length < 80; ++length) {
-        const CrashReport report = report_of({std::string(length, 'x'), "it's a b c d e f g h i j", "end"});
-        CHECK(words_of(text_of(report)) ==
+        const Evidence evidence = evidence_of({std::string(length, 'x'), "it's a b c d e f g h i j", "end"});
+        CHECK(words_of(text_of(evidence)) ==
               "<run><--triage><--><" + std::string(length, 'x') + "><it's a b c d e f g h i j><end>");
     }
 }
 
-TEST_CASE("Commands of many lines become a script on the page; without one they are complete") {
+TEST_CASE("Commands of many lines are complete on the page") {
     std::vector<std::string> many = {"python"};
-    for (int i = 100; i < 180; ++i)
+    std::string words = "<run><--triage><--><python>";
+    for (int i = 100; i < 180; ++i) {
         many.push_back("--argument" + std::to_string(i));
-    CrashReport report = report_of(many);
-    CHECK(has_long_commands(report));
-    for (int i = 100; i < 180; ++i)
-        CHECK(contains(text_of(report), "--argument" + std::to_string(i)));
-    report.repeat_script = "/out/my run/repeat.sh";
-    CHECK(contains(text_of(report),
-                   "  reproduce      sh '/out/my run/repeat.sh' 1  # CUDA_LAUNCH_BLOCKING=1 ...\n"
-                   "                 sh '/out/my run/repeat.sh' 2  # compute-sanitizer ...\n"));
-    report.repeat_script = "/" + std::string(100, 'd') + "/repeat.2.sh";
-    CHECK(contains(text_of(report), "sh " + report.repeat_script + " 1"));
-    report.repeat_script = "/out\n/repeat.2.sh";
-    CHECK(contains(text_of(report), "  reproduce      in the output folder: sh repeat.2.sh 1"));
+        words += "<" + many.back() + ">";
+    }
+    CHECK(words_of(text_of(evidence_of(many))) == words);
 }
 
 TEST_CASE("A command with characters that a page cannot show points to the exact one") {
     for (const char* argument : {"a\nb", "\xff"}) {
-        CrashReport report = crowded(report_of({"python", argument, std::string(300, 'x')}));
-        CHECK(has_long_commands(report));
-        CHECK(contains(text_of(report), "  reproduce      (exact in report.json) CUDA_LAUNCH_BLOCKING=1 "));
-        CHECK(contains(text_of(report), std::string(300, 'x')));
-        report.repeat_script = "/out/repeat.sh";
-        CHECK(contains(text_of(report), "  reproduce      sh /out/repeat.sh 1  # "));
+        const std::string text = text_of(crowded(evidence_of({"python", argument, std::string(300, 'x')})));
+        CHECK(contains(text, "  reproduce      (exact in report.json) CUDA_LAUNCH_BLOCKING=1 "));
+        CHECK(contains(text, std::string(300, 'x')));
     }
 }
 
-TEST_CASE("The script runs the same program in the same place and environment, whatever they contain") {
+TEST_CASE("The command in report.json runs the same program, whatever its arguments contain") {
     const TempFolder folder;
-    const std::filesystem::path place = folder.path() / "it's $HOME";
-    std::filesystem::create_directories(place);
     const std::filesystem::path tool = folder.path() / "a tool";
-    write_text(tool, "#!/bin/sh\npwd\nprintf '<%s>' \"$CUDA_LAUNCH_BLOCKING\" \"$TRITON_X\" \"$@\"\n");
+    write_text(tool, "#!/bin/sh\nprintf '<%s>' \"$CUDA_LAUNCH_BLOCKING\" \"$@\"\n");
     std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
-    CrashReport report = ended_by(SIGABRT);
-    report.uses_cuda = true;
-    report.tool = tool.string();
-    report.working_folder = place.string();
-    report.repeat_variables = {{"TRITON_X", "a 'b'\n$c"}, {"TRITON_;exit 9", "1"}, {"9", "1"}};
-    report.command = {"./p", "a\nb", "$(exit 9)", "", "it's", "--", "\\"};
-    std::string script;
-    append_repeat_script(concluded(report), script);
-    write_text(folder.path() / "repeat.sh", script);
-    const Outcome first = run_program({"/bin/sh", (folder.path() / "repeat.sh").string()});
-    CHECK(first.exit_code == 0);
-    CHECK(first.err.empty());
-    CHECK(first.out == place.string() +
-                           "\n<1><a 'b'\n$c><run><--triage><--><./p><a\nb><$(exit 9)><><it's>"
-                           "<--><\\>");
-    CHECK(run_program({"/bin/sh", (folder.path() / "repeat.sh").string(), "3"}).exit_code == 2);
+    Evidence evidence = evidence_of({"./p", "a\nb", "$(exit 9)", "", "it's", "--", "\\"});
+    evidence.tool = tool.string();
+    const Outcome outcome = run_program({"/bin/sh", "-c", judge(evidence).repeat.front()});
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.err.empty());
+    CHECK(outcome.out == "<1><run><--triage><--><./p><a\nb><$(exit 9)><><it's><--><\\>");
+}
+
+TEST_CASE("Commands are quoted so that a shell reads the same words") {
+    CHECK(shell_text({"python", "a b.py", "it's", "", "$HOME", "--x=1", "t[0]"}) ==
+          R"(python 'a b.py' 'it'\''s' '' '$HOME' --x=1 't[0]')");
 }

@@ -1,11 +1,13 @@
-// A report and its parts, as a start for the tests of reports.
+// Evidence and its parts, as a start for the tests of reports.
 #pragma once
 
 #include <csignal>
 #include <string>
 
 #include "tests/support/run_program.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/verdict.hpp"
+#include "triage/render/report_json.hpp"
+#include "triage/render/report_text.hpp"
 
 namespace aoti_dbg::test {
 
@@ -21,39 +23,31 @@ inline CrashCall call_of(const std::string& name, std::uint32_t run = 0, std::ui
     return call;
 }
 
-inline CrashReport ended_by(int signal) {
-    CrashReport report;
-    report.end.pid = 4242;
-    report.end.program = "/usr/bin/python3";
-    report.end.signal = signal;
-    report.command = {"python", "infer.py"};
-    report.processes = 1;
-    report.library = "0.1.0";
-    return report;
+inline Evidence ended_by(int signal) {
+    Evidence evidence;
+    evidence.end.pid = 4242;
+    evidence.end.program = "/usr/bin/python3";
+    evidence.end.signal = signal;
+    evidence.command = {"python", "infer.py"};
+    evidence.processes = 1;
+    evidence.library = "0.1.0";
+    return evidence;
 }
 
-inline CrashReport crash_inside(const std::string& name) {
-    CrashReport report = ended_by(SIGSEGV);
-    report.in_flight = {call_of(name)};
-    return report;
+inline Evidence crash_inside(const std::string& name) {
+    Evidence evidence = ended_by(SIGSEGV);
+    evidence.in_flight = {call_of(name)};
+    return evidence;
 }
 
-inline CrashReport concluded(CrashReport report) {
-    conclude(report);
-    return report;
+inline std::string text_of(const Evidence& evidence) {
+    return report_text({evidence, judge(evidence)});
 }
 
-/// Appends the report as report.json, which tests/schemas validates.
-inline void append_kept_json(const CrashReport& report, std::string& out) {
-    std::string text;
-    append_report_json(report, text);
+/// Returns report.json, which tests/schemas validates.
+inline std::string kept_json(const Evidence& evidence) {
+    std::string text = report_json({evidence, judge(evidence)});
     keep_output("report.json", text);
-    out += text;
-}
-
-inline std::string text_of(const CrashReport& report) {
-    std::string text;
-    append_report_text(report, text);
     return text;
 }
 

@@ -32,26 +32,26 @@ NearMemory near(Place place) {
     return near;
 }
 
-CrashReport fault_at(std::vector<NearMemory> allocations) {
-    CrashReport report = ended_by(SIGABRT);
-    report.uses_cuda = true;
-    DeviceFault& fault = report.device.emplace();
+Evidence fault_at(std::vector<NearMemory> allocations) {
+    Evidence evidence = ended_by(SIGABRT);
+    evidence.uses_cuda = true;
+    DeviceFault& fault = evidence.device.emplace();
     fault.kernel = "triton_poi_fused_index_3";
     fault.error = 700;
     fault.device = "cuda:0";
     fault.address = "0x7f1200001000";
-    report.faulted = call_of("triton_poi_fused_index_3", 7, 41);
-    report.allocations = std::move(allocations);
-    return report;
+    evidence.faulted = call_of("triton_poi_fused_index_3", 7, 41);
+    evidence.allocations = std::move(allocations);
+    return evidence;
 }
 
-CrashReport short_of_memory() {
-    CrashReport report = ended_by(0);
-    report.end.exit_status = 1;
-    report.uses_cuda = true;
-    report.failed = call_of("aoti_torch_cuda_addmm_out", 0, 4);
-    report.failed->result = 1;
-    Shortage& shortage = report.shortage.emplace();
+Evidence short_of_memory() {
+    Evidence evidence = ended_by(0);
+    evidence.end.exit_status = 1;
+    evidence.uses_cuda = true;
+    evidence.failed = call_of("aoti_torch_cuda_addmm_out", 0, 4);
+    evidence.failed->result = 1;
+    Shortage& shortage = evidence.shortage.emplace();
     shortage.bytes = 12 * kGiB;
     shortage.device = 0;
     shortage.free_bytes = 3 * kGiB;
@@ -60,32 +60,32 @@ CrashReport short_of_memory() {
     shortage.held = 17;
     shortage.thread = 4250;
     shortage.way = Way::alloc;
-    return report;
+    return evidence;
 }
 
 bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-nlohmann::json json_of(const CrashReport& report) {
-    std::string text;
-    append_kept_json(report, text);
+nlohmann::json json_of(const Evidence& evidence) {
+    const std::string text = kept_json(evidence);
     return nlohmann::json::parse(text);
 }
 
 }  // namespace
 
 TEST_CASE("The verdict of a fault in freed memory says so, after the known facts of the access") {
-    CrashReport report = concluded(fault_at({near(Place::freed)}));
+    Evidence evidence = fault_at({near(Place::freed)});
     const std::string freed = " freed memory (2 MiB on cuda:0, freed by cuMemFree 3 ms before the launch)";
     const std::string place = "illegal memory access in triton_poi_fused_index_3 (run 7, call 41)";
-    CHECK(report.kind == CrashClass::kernel);
-    CHECK(report.verdict == place + ": use of" + freed);
-    report.device->is_write = true;
-    report.arguments = {{"buf1", "in_ptr0 float32 [8]", {}, true}};
-    CHECK(concluded(report).verdict == place + ": likely a write to buf1, which is" + freed);
+    CHECK(judge(evidence).kind == CrashClass::kernel);
+    CHECK(judge(evidence).headline == place + ": use of" + freed);
+    evidence.device->is_write = true;
+    evidence.arguments = {{"buf1", "in_ptr0 float32 [8]", {}}};
+    evidence.arguments.front().parameter = evidence.device->parameter = "in_ptr0";
+    CHECK(judge(evidence).headline == place + ": likely a write to buf1, which is" + freed);
     // The time of the free, and whether it is known, do not change the identity of the bug.
-    CHECK(report.fingerprint == concluded(fault_at({})).fingerprint);
+    CHECK(judge(evidence).fingerprint == judge(fault_at({})).fingerprint);
 }
 
 TEST_CASE("Tensors around the address are listed below its memory, which then counts as a segment") {
@@ -103,13 +103,13 @@ TEST_CASE("Tensors around the address are listed below its memory, which then co
     tensor.was_freed = true;
     memory.tensors = {tensor};
     memory.known_tensors = 3;
-    const CrashReport report = concluded(fault_at({memory}));
-    const std::string text = unwrapped(text_of(report));
+    const Evidence evidence = fault_at({memory});
+    const std::string text = unwrapped(text_of(evidence));
     CAPTURE(text);
     CHECK(contains(text, "(cuMemAlloc), a segment of several tensors"));
     CHECK(contains(text,
                    "in it: 1536 bytes past the end of buf5 (512 bytes, created in run 7, already freed)"));
-    const nlohmann::json told = json_of(report).at("allocations").at(0);
+    const nlohmann::json told = json_of(evidence).at("allocations").at(0);
     CHECK(told.at("known_tensors") == 3);
     CHECK(told.at("tensors").at(0).at("name") == "buf5");
     CHECK(told.at("tensors").at(0).at("place") == "behind");
@@ -120,16 +120,17 @@ TEST_CASE("Tensors around the address are listed below its memory, which then co
 TEST_CASE("Other memory near the address is not in the verdict, but on the page and in the file") {
     for (const Place place :
          {Place::inside, Place::freed_later, Place::behind, Place::before, Place::nowhere}) {
-        const CrashReport report = concluded(fault_at({near(place)}));
-        CAPTURE(report.verdict);
-        CHECK(report.verdict == "illegal memory access in triton_poi_fused_index_3 (run 7, call 41)");
-        CHECK(contains(text_of(report), "\n  memory         "));
+        const Evidence evidence = fault_at({near(place)});
+        CAPTURE(judge(evidence).headline);
+        CHECK(judge(evidence).headline ==
+              "illegal memory access in triton_poi_fused_index_3 (run 7, call 41)");
+        CHECK(contains(text_of(evidence), "\n  memory         "));
     }
-    CrashReport report = concluded(fault_at({near(Place::behind), near(Place::before)}));
-    CHECK(contains(text_of(report),
+    Evidence evidence = fault_at({near(Place::behind), near(Place::before)});
+    CHECK(contains(text_of(evidence),
                    "\n  memory         4 KiB past the end of an allocation of 2 MiB on cuda:0 (cuMemAlloc)\n"
                    "                 4 KiB before an allocation of 2 MiB on cuda:0 (cuMemAlloc)\n"));
-    const nlohmann::json json = json_of(report).at("allocations");
+    const nlohmann::json json = json_of(evidence).at("allocations");
     REQUIRE(json.size() == 2);
     CHECK(json[0].at("place") == "behind");
     CHECK(json[0].at("address") == "0x7f1200000000");
@@ -138,24 +139,24 @@ TEST_CASE("Other memory near the address is not in the verdict, but on the page 
     CHECK(json[0].at("made_by") == "cuMemAlloc");
     CHECK(json[0].at("made_after_seq") == 3);
     CHECK_FALSE(json[0].contains("freed_by"));
-    const nlohmann::json freed = json_of(concluded(fault_at({near(Place::freed)}))).at("allocations").at(0);
+    const nlohmann::json freed = json_of(fault_at({near(Place::freed)})).at("allocations").at(0);
     CHECK(freed.at("freed_by") == "cuMemFree");
     CHECK(freed.at("freed_after_seq") == 9);
     CHECK(freed.at("freed_before_ns") == 3'000'000);
-    CHECK_FALSE(json_of(concluded(fault_at({}))).contains("allocations"));
+    CHECK_FALSE(json_of(fault_at({})).contains("allocations"));
 }
 
 TEST_CASE("A call that failed for lack of memory has the class oom, with the size") {
-    CrashReport report = concluded(short_of_memory());
-    CHECK(report.kind == CrashClass::oom);
-    CHECK(report.verdict ==
+    Evidence evidence = short_of_memory();
+    CHECK(judge(evidence).kind == CrashClass::oom);
+    CHECK(judge(evidence).headline ==
           "out of device memory: 12 GiB requested on cuda:0 (3 GiB of 139 GiB free), in "
           "aoti_torch_cuda_addmm_out (run 0, call 4); the program then exited with status 1");
-    CHECK(contains(unwrapped(text_of(report)),
+    CHECK(contains(unwrapped(text_of(evidence)),
                    "12 GiB requested on cuda:0 (3 GiB of 139 GiB free) by cuMemAlloc in thread 4250; this "
                    "process holds 100 GiB in 17 allocations"));
-    CHECK(contains(report.next.front(), "100 GiB in 17 allocations"));
-    const nlohmann::json json = json_of(report).at("shortage");
+    CHECK(contains(judge(evidence).advice.front(), "100 GiB in 17 allocations"));
+    const nlohmann::json json = json_of(evidence).at("shortage");
     CHECK(json.at("bytes") == 12 * kGiB);
     CHECK(json.at("free") == 3 * kGiB);
     CHECK(json.at("total") == 139 * kGiB);
@@ -163,57 +164,56 @@ TEST_CASE("A call that failed for lack of memory has the class oom, with the siz
     CHECK(json.at("allocations") == 17);
     CHECK(json.at("by") == "cuMemAlloc");
     // The driver could not be asked.
-    report.shortage->total_bytes = 0;
-    report.shortage->device = allocations::kNoDevice;
-    CHECK(contains(concluded(report).verdict, "out of device memory: 12 GiB requested, in "));
-    CHECK_FALSE(json_of(report).at("shortage").contains("total"));
-    const std::string fingerprint = report.fingerprint;
-    report.shortage.reset();
-    report = concluded(report);
-    CHECK(report.kind == CrashClass::host);
-    CHECK(report.fingerprint != fingerprint);
+    evidence.shortage->total_bytes = 0;
+    evidence.shortage->device = allocations::kNoDevice;
+    CHECK(contains(judge(evidence).headline, "out of device memory: 12 GiB requested, in "));
+    CHECK_FALSE(json_of(evidence).at("shortage").contains("total"));
+    const std::string fingerprint = judge(evidence).fingerprint;
+    evidence.shortage.reset();
+    CHECK(judge(evidence).kind == CrashClass::host);
+    CHECK(judge(evidence).fingerprint != fingerprint);
 }
 
 TEST_CASE("A run that ran out of memory between its calls is reported with the last of them") {
-    CrashReport report = short_of_memory();
-    report.failed = call_of("AOTInductorModelContainerRun", 2, ring::kNoCall);
-    report.failed->kind = ring::CallKind::run;
-    CHECK(contains(concluded(report).verdict, ", in run 2; the program then exited"));
-    report.last = call_of("triton_poi_fused_relu_0", 2, 5);
-    CHECK(contains(concluded(report).verdict,
+    Evidence evidence = short_of_memory();
+    evidence.failed = call_of("AOTInductorModelContainerRun", 2, ring::kNoCall);
+    evidence.failed->kind = ring::CallKind::run;
+    CHECK(contains(judge(evidence).headline, ", in run 2; the program then exited"));
+    evidence.last = call_of("triton_poi_fused_relu_0", 2, 5);
+    CHECK(contains(judge(evidence).headline,
                    ", in run 2, after triton_poi_fused_relu_0 (run 2, call 5); the program then"));
-    report.last->run = 1;
-    CHECK(contains(concluded(report).verdict, ", in run 2; the program then exited"));
+    evidence.last->run = 1;
+    CHECK(contains(judge(evidence).headline, ", in run 2; the program then exited"));
 }
 
 TEST_CASE("A lack of memory outside any call is reported if the process ended by a failure") {
-    CrashReport report = short_of_memory();
-    report.failed.reset();
-    CHECK(concluded(report).verdict ==
+    Evidence evidence = short_of_memory();
+    evidence.failed.reset();
+    CHECK(judge(evidence).headline ==
           "out of device memory: 12 GiB requested on cuda:0 (3 GiB of 139 GiB free), outside any call; the "
           "program then exited with status 1");
-    CHECK(concluded(report).kind == CrashClass::oom);
-    report.last = call_of("triton_poi_fused_relu_0", 2, 5);
+    CHECK(judge(evidence).kind == CrashClass::oom);
+    evidence.last = call_of("triton_poi_fused_relu_0", 2, 5);
     CHECK(
-        contains(concluded(report).verdict, "; the last call was triton_poi_fused_relu_0 (run 2, call 5); "));
-    report.end.exit_status.reset();
-    report.end.signal = SIGABRT;
-    CHECK(contains(concluded(report).verdict, "; the process then ended with SIGABRT"));
-    report.end.signal = SIGSEGV;
-    CHECK(concluded(report).kind == CrashClass::host);
-    report.end.signal = 0;
-    report.end.exit_status = 0;
-    CHECK(concluded(report).kind != CrashClass::oom);
-    report.end.exit_status = 1;
-    report.in_flight = {call_of("a")};
-    CHECK(concluded(report).kind == CrashClass::host);
+        contains(judge(evidence).headline, "; the last call was triton_poi_fused_relu_0 (run 2, call 5); "));
+    evidence.end.exit_status.reset();
+    evidence.end.signal = SIGABRT;
+    CHECK(contains(judge(evidence).headline, "; the process then ended with SIGABRT"));
+    evidence.end.signal = SIGSEGV;
+    CHECK(judge(evidence).kind == CrashClass::host);
+    evidence.end.signal = 0;
+    evidence.end.exit_status = 0;
+    CHECK(judge(evidence).kind != CrashClass::oom);
+    evidence.end.exit_status = 1;
+    evidence.in_flight = {call_of("a")};
+    CHECK(judge(evidence).kind == CrashClass::host);
 }
 
 TEST_CASE("A device fault and a signal take precedence over a lack of memory") {
-    CrashReport report = short_of_memory();
-    report.device.emplace().error = 700;
-    CHECK(concluded(report).kind == CrashClass::kernel);
-    report.device.reset();
-    report.end.signal = SIGSEGV;
-    CHECK(concluded(report).kind == CrashClass::host);
+    Evidence evidence = short_of_memory();
+    evidence.device.emplace().error = 700;
+    CHECK(judge(evidence).kind == CrashClass::kernel);
+    evidence.device.reset();
+    evidence.end.signal = SIGSEGV;
+    CHECK(judge(evidence).kind == CrashClass::host);
 }

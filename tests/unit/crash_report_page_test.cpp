@@ -18,42 +18,36 @@ bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-std::string verdict_line_of(const CrashReport& report, const std::string& path = "/out/report.json") {
-    std::string line;
-    append_verdict_line(report, path, line);
-    return line;
-}
-
 /// A report with names and texts of `length` bytes everywhere.
-CrashReport filled(const std::string& unit, std::size_t length) {
+Evidence filled(const std::string& unit, std::size_t length) {
     std::string name;
     while (name.size() < length)
         name += unit;
-    CrashReport report = crash_inside(name);
-    CrashCall& call = report.in_flight.front();
+    Evidence evidence = crash_inside(name);
+    CrashCall& call = evidence.in_flight.front();
     call.model_name = name;
     call.line = 812;
     call.original_aten = call.source_nodes = {name, name, name};
-    report.end.program = name;
-    report.command = {name, "--" + name};
+    evidence.end.program = name;
+    evidence.command = {name, "--" + name};
     for (int i = 0; i < 40; ++i) {
-        report.before.push_back(call_of(name, 1, 5));
-        report.arguments.push_back({name, name, name});
-        report.notes.push_back(name);
+        evidence.before.push_back(call_of(name, 1, 5));
+        evidence.arguments.push_back({name, name, name});
+        evidence.notes.push_back(name);
     }
-    report.environment = {{name, name}};
-    report.variables = {{name, name}};
-    DeviceFault& fault = report.device.emplace();
+    evidence.versions = {{name, name}};
+    evidence.variables = {{name, name}};
+    DeviceFault& fault = evidence.device.emplace();
     for (std::string* text : {&fault.kernel, &fault.device, &fault.grid, &fault.block_size, &fault.block,
                               &fault.thread, &fault.address, &fault.file, &fault.source, &fault.parameter})
         *text = name;
     fault.error = 700;
     fault.line = 7;
-    report.finding = Finding{};
-    report.finding->kernel = name;
-    report.finding->suppression = name;
-    report.findings = 12;
-    return concluded(report);
+    evidence.finding = Finding{};
+    evidence.finding->kernel = name;
+    evidence.finding->suppression = name;
+    evidence.finding_count = 12;
+    return evidence;
 }
 
 const std::vector<std::string> kUnits = {"x",        "a b ",         "\"\\",     "\n\x01\x7f",
@@ -65,11 +59,11 @@ TEST_CASE("A report has every name in full, and no control characters, whatever 
     for (const std::string& unit : kUnits) {
         for (const std::size_t length : {1, 60, 99, 100, 101, 5000}) {
             CAPTURE(unit, length);
-            const CrashReport report = filled(unit, length);
+            const Evidence evidence = filled(unit, length);
             std::string name;
-            append_clean(report.in_flight.front().name, name);
+            append_clean(evidence.in_flight.front().name, name);
             const bool has_blanks = name.find(' ') != std::string::npos;
-            std::istringstream lines(text_of(report));
+            std::istringstream lines(text_of(evidence));
             std::size_t whole = 0;
             for (std::string line; std::getline(lines, line);) {
                 // Only a word that is longer than a line makes the line longer. A quoted name is one word.
@@ -87,29 +81,29 @@ TEST_CASE("A report has every name in full, and no control characters, whatever 
 }
 
 TEST_CASE("A report leaves nothing out, and starts with what the reader needs first") {
-    CrashReport report = crash_inside("mylib::my_op");
-    CrashCall& told = report.in_flight.front();
+    Evidence evidence = crash_inside("mylib::my_op");
+    CrashCall& told = evidence.in_flight.front();
     told.inside = std::string(100, 'x');
-    report.end.program = std::string(100, 'p');
-    report.end.exit_status = 3;
+    evidence.end.program = std::string(100, 'p');
+    evidence.end.exit_status = 3;
     told.original_aten = told.source_nodes = {"my_op"};
-    report.environment = {{"cuda:0", std::string(70, 'a')}, {"cuda:1", std::string(70, 'b')}};
-    report.finding = Finding{};
-    report.finding->run = 9;
-    report.finding->suppression = "nan in k - " + std::string(100, 'y');
+    evidence.versions = {{"cuda:0", std::string(70, 'a')}, {"cuda:1", std::string(70, 'b')}};
+    evidence.finding = Finding{};
+    evidence.finding->run = 9;
+    evidence.finding->suppression = "nan in k - " + std::string(100, 'y');
     for (int i = 10; i < 40; ++i) {
         const std::string number = std::to_string(i);
-        report.before.push_back(call_of("before_" + number));
-        report.also_in_flight.push_back(call_of("other_" + number));
-        report.arguments.push_back({"buf" + number, "float32", "writer_" + number});
-        report.notes.push_back("note " + number);
+        evidence.before.push_back(call_of("before_" + number));
+        evidence.also_in_flight.push_back(call_of("other_" + number));
+        evidence.arguments.push_back({"buf" + number, "float32", "writer_" + number});
+        evidence.notes.push_back("note " + number);
     }
-    const std::string text = text_of(concluded(report));
+    const std::string text = text_of(evidence);
     for (int i = 10; i < 40; ++i)
         for (const char* name : {"before_", "other_", "buf", "writer_", "note "})
             CHECK(contains(text, name + std::to_string(i)));
-    for (const std::string& word : {report.end.program, report.environment[0].second,
-                                    report.environment[1].second, std::string(100, 'y'), told.inside})
+    for (const std::string& word : {evidence.end.program, evidence.versions[0].second,
+                                    evidence.versions[1].second, std::string(100, 'y'), told.inside})
         CHECK(contains(text, word));
     CHECK_FALSE(contains(text, "..."));
     std::size_t last = 0;
@@ -128,12 +122,13 @@ TEST_CASE("The verdict's line is complete JSON within its size limit, whatever i
     for (const std::string& unit : kUnits) {
         for (const std::size_t length : {1, 300, 500, 680, 2000, 2048, 100000}) {
             CAPTURE(unit, length);
-            CrashReport report = filled(unit, length);
-            report.verdict = report.in_flight.front().name;
+            Evidence evidence = filled(unit, length);
+            Verdict verdict = judge(evidence);
+            verdict.headline = evidence.in_flight.front().name;
             std::string path;
             while (path.size() < length)
                 path += unit;
-            const std::string line = verdict_line_of(report, path);
+            const std::string line = verdict_line({evidence, verdict}, path);
             REQUIRE(line.size() <= kVerdictBytes);
             REQUIRE(line.back() == '\n');
             CHECK(line.find('\n') == line.size() - 1);
@@ -149,8 +144,7 @@ TEST_CASE("The verdict's line is complete JSON within its size limit, whatever i
 TEST_CASE("report.json is JSON, whatever its names") {
     for (const std::string& unit : kUnits) {
         CAPTURE(unit);
-        std::string text;
-        append_kept_json(filled(unit, 300), text);
+        const std::string text = kept_json(filled(unit, 300));
         const auto json = nlohmann::json::parse(text);
         CHECK(json.at("format") == kReportFormatName);
         CHECK(json.at("version") == kReportFormatVersion);

@@ -5,6 +5,7 @@
 #include "serializer/process_file.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/ended_run_fixture.hpp"
+#include "triage/render/report_json.hpp"
 
 using namespace aoti_dbg;
 using namespace aoti_dbg::test;
@@ -28,25 +29,22 @@ Process crashed(std::uint32_t pid, std::uint64_t after_ns, const std::string& ra
 }  // namespace
 
 TEST_CASE("The first process to crash is reported, with its own rank and variables") {
-    const Triage triage = triage_of(
+    const Report report = report_of(
         kExit1, {crashed(kChild, 0, "0"), crashed(kChild + 1, 10, "1"), crashed(kChild + 2, 20, "2")});
-    const CrashReport& report = triage.report;
-    CHECK(report.end.pid == kChild + 1);
-    CHECK(report.end.rank == "1");
-    CHECK(report.end.folder.find("/w1") != std::string::npos);
-    CHECK(report.variables ==
+    CHECK(report.evidence.end.pid == kChild + 1);
+    CHECK(report.evidence.end.rank == "1");
+    CHECK(report.evidence.end.folder.find("/w1") != std::string::npos);
+    CHECK(report.evidence.variables ==
           std::vector<std::pair<std::string, std::string>>{{"AOTI_DBG_SCOPE", "all"}, {"RANK", "1"}});
     CHECK(contains(text_of(report), "4000201, /usr/bin/victim, rank 1, ended with SIGSEGV"));
     CHECK(has_note(report, "process 4000200 (/usr/bin/victim, rank 0) ended with SIGSEGV"));
     CHECK(has_note(report, "process 4000202 (/usr/bin/victim, rank 2) ended with SIGSEGV"));
     // The started program is another one, with flags and variables of its own.
-    CHECK(report.command == std::vector<std::string>{"./start"});
-    CHECK(report.flags.empty());
-    std::string json;
-    append_report_json(report, json);
+    CHECK(report.evidence.command == std::vector<std::string>{"./start"});
+    CHECK(report.evidence.flags.empty());
+    const std::string json = report_json(report);
     CHECK(contains(json, "\"rank\": \"1\""));
-    std::string line;
-    append_verdict_line(report, "/out/report.json", line);
+    const std::string line = verdict_line(report, "/out/report.json");
     CHECK(contains(line, "\"rank\":\"1\""));
 }
 
@@ -59,16 +57,15 @@ TEST_CASE("Of several failed contexts the first is reported, by the call that re
         process.header.ended = 1;
         return process;
     };
-    CHECK(triage_of(kExit1, {failed_at(kChild, 3), failed_at(kChild + 1, 9)}).report.end.pid == kChild);
-    CHECK(triage_of(kExit1, {failed_at(kChild, 9), failed_at(kChild + 1, 3)}).report.end.pid == kChild + 1);
+    CHECK(report_of(kExit1, {failed_at(kChild, 3), failed_at(kChild + 1, 9)}).evidence.end.pid == kChild);
+    CHECK(report_of(kExit1, {failed_at(kChild, 9), failed_at(kChild + 1, 3)}).evidence.end.pid == kChild + 1);
 }
 
 TEST_CASE("If no command waited for a process, its own facts say how it was started") {
-    const CrashReport report = triage_of(0, {crashed(kStarted, 5, "3")}, false).report;
-    CHECK(report.command == std::vector<std::string>{"./worker", "3"});
-    CHECK(report.working_folder == "/srv/3");
-    CHECK(report.flags == std::vector<std::pair<std::string, std::string>>{{"--scope", "all"}});
-    CHECK(report.repeat_variables == std::vector<std::pair<std::string, std::string>>{{"RANK", "3"}});
+    const Report report = report_of(0, {crashed(kStarted, 5, "3")}, false);
+    CHECK(report.evidence.command == std::vector<std::string>{"./worker", "3"});
+    CHECK(report.evidence.working_folder == "/srv/3");
+    CHECK(report.evidence.flags == std::vector<std::pair<std::string, std::string>>{{"--scope", "all"}});
 }
 
 TEST_CASE("Another process's facts and a damaged file are not used") {
@@ -78,9 +75,9 @@ TEST_CASE("Another process's facts and a damaged file are not used") {
             process.facts.resize(process.facts.size() / 2);
         else
             process.header.pid = kChild + 1;
-        const CrashReport report = triage_of(kExit1, {process}).report;
-        CHECK(report.end.signal == SIGSEGV);
-        CHECK(report.end.rank.empty());
+        const Report report = report_of(kExit1, {process});
+        CHECK(report.evidence.end.signal == SIGSEGV);
+        CHECK(report.evidence.end.rank.empty());
     }
 }
 
@@ -92,10 +89,10 @@ TEST_CASE("The process's devices are reported, and versions beside its libtorch"
     Process process = crashed(kStarted, 5, "");
     append_device_line({1, "NVIDIA H200", "GPU-01", 13010}, process.facts);
     process.libtorch = (site / "torch/lib/libtorch_cpu.so").string();
-    const CrashReport report = triage_of(0, {process}, false).report;
+    const Report report = report_of(0, {process}, false);
     using Texts = std::vector<std::pair<std::string, std::string>>;
     Texts known;
-    for (const auto& text : report.environment)
+    for (const auto& text : report.evidence.versions)
         if (text.first != "driver" && text.first != "package") known.push_back(text);
     CHECK(known == Texts{{"torch", "2.11.0"},
                          {"triton", "3.6.0+gitabc"},

@@ -12,7 +12,9 @@
 
 #include "tests/support/ring_writer.hpp"
 #include "tests/support/run_program.hpp"
-#include "triage/gather/triage.hpp"
+#include "triage/gather/gather.hpp"
+#include "triage/judge/verdict.hpp"
+#include "triage/render/report_text.hpp"
 
 namespace aoti_dbg::test {
 
@@ -93,8 +95,8 @@ inline std::string events_of(const std::vector<std::uint32_t>& runs) {
     return text;
 }
 
-/// The triage of a run that ended with `status` and left these rings, in the order of their starts.
-inline Triage triage_of(int status, const std::vector<Process>& processes, bool has_status = true,
+/// The report of a run that ended with `status` and left these rings, in the order of their starts.
+inline Report report_of(int status, const std::vector<Process>& processes, bool has_status = true,
                         std::optional<Seen> seen = {}) {
     const TempFolder folder;
     for (std::size_t i = 0; i < processes.size(); ++i) {
@@ -118,21 +120,21 @@ inline Triage triage_of(int status, const std::vector<Process>& processes, bool 
     run.status = status;
     run.has_status = has_status;
     run.seen = seen;
-    return inspect(run);
+    Report report{gather(run), {}};
+    report.verdict = judge(report.evidence);
+    return report;
 }
 
-inline std::string text_of(const CrashReport& report) {
-    std::string text;
-    append_report_text(report, text);
-    return text;
+inline std::string text_of(const Report report) {
+    return report_text(report);
 }
 
 inline bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-inline bool has_note(const CrashReport& report, const std::string& words) {
-    return std::any_of(report.notes.begin(), report.notes.end(),
+inline bool has_note(const Report report, const std::string& words) {
+    return std::any_of(report.evidence.notes.begin(), report.evidence.notes.end(),
                        [&](const std::string& note) { return contains(note, words); });
 }
 

@@ -10,7 +10,9 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/unit/event_fixture.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/verdict.hpp"
+#include "triage/render/report_json.hpp"
+#include "triage/render/report_text.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -172,12 +174,12 @@ TEST_CASE("The index on the page is the one that is written") {
     check_example("tensors.md", "index", file);
 }
 
-CrashReport sample_report() {
-    CrashReport report;
-    report.end.pid = 4242;
-    report.end.program = "/usr/bin/python3.11";
-    report.end.signal = 11;
-    report.command = {"python", "infer.py"};
+Report sample_report() {
+    Evidence evidence;
+    evidence.end.pid = 4242;
+    evidence.end.program = "/usr/bin/python3.11";
+    evidence.end.signal = 11;
+    evidence.command = {"python", "infer.py"};
     CrashCall call;
     call.name = "mylib::my_op";
     call.kind = ring::CallKind::proxy_op;
@@ -191,7 +193,7 @@ CrashReport sample_report() {
     call.source_nodes = {"my_op"};
     call.package = "model-5b1f60a3c2d4";
     call.path = "/tmp/abc/model.wrapper.so";
-    report.in_flight = {call};
+    evidence.in_flight = {call};
     call.package = call.path = "";
     call.name = "cpp_fused_sin_0";
     call.kind = ring::CallKind::cpp_kernel;
@@ -200,34 +202,28 @@ CrashReport sample_report() {
     call.line = 318;
     call.source_nodes = {"sin"};
     call.original_aten = {"aten.sin"};
-    report.before = {call};
-    report.arguments = {{"buf1", "float32 [2, 2], min -1, max 2, mean 0.375", "cpp_fused_sin_0 (call 11)"},
-                        {"2.5", "", ""}};
-    report.arguments[0].dtype = "float32";
-    report.arguments[0].has_sizes = true;
-    report.arguments[0].sizes = {"2", "2"};
-    report.arguments[1].value = "2.5";
-    report.processes = 1;
-    report.runs = 4;
-    report.calls = 40;
-    report.oom_kills = 0;
-    report.environment = {{"torch", "2.11.0"}};
-    report.variables = {{"OMP_NUM_THREADS", "2"}};
-    report.library = "0.1.0";
-    conclude(report);
-    return report;
+    evidence.before = {call};
+    evidence.arguments = {{"buf1", "float32 [2, 2], min -1, max 2, mean 0.375", "cpp_fused_sin_0 (call 11)"},
+                          {"2.5", "", ""}};
+    evidence.arguments[0].dtype = "float32";
+    evidence.arguments[0].has_sizes = true;
+    evidence.arguments[0].sizes = {"2", "2"};
+    evidence.arguments[1].value = "2.5";
+    evidence.processes = 1;
+    evidence.runs = 4;
+    evidence.calls = 40;
+    evidence.oom_kills = 0;
+    evidence.versions = {{"torch", "2.11.0"}};
+    evidence.variables = {{"OMP_NUM_THREADS", "2"}};
+    evidence.library = "0.1.0";
+    return {evidence, judge(evidence)};
 }
 
 TEST_CASE("The reports on the page are those that are written") {
-    std::string text;
-    append_report_text(sample_report(), text);
-    check_example("report.md", "report.txt", text);
-    std::string json;
-    append_report_json(sample_report(), json);
-    check_example("report.md", "report.json", json);
-    std::string line;
-    append_verdict_line(sample_report(), "/srv/aoti_dbg/20261121-093000-4242/report.json", line);
-    check_example("report.md", "verdict", line);
+    check_example("report.md", "report.txt", report_text(sample_report()));
+    check_example("report.md", "report.json", report_json(sample_report()));
+    check_example("report.md", "verdict",
+                  verdict_line(sample_report(), "/srv/aoti_dbg/20261121-093000-4242/report.json"));
 }
 
 TEST_CASE("The page shows the hang that is written") {

@@ -3,7 +3,6 @@
 #include "triage/judge/fault_words.hpp"
 
 #include "tests/support/catch.hpp"
-#include "triage/judge/crash_report.hpp"
 
 using namespace aoti_dbg;
 
@@ -13,7 +12,7 @@ constexpr std::uint64_t kFirst = 0x7f0000000000;
 constexpr std::uint64_t kSecond = 0x7f0000100000;
 constexpr std::uint64_t kTiB = std::uint64_t{1} << 40U;
 
-struct Given {
+struct Scene {
     std::vector<std::uint64_t> addresses;
     std::string what = "write";
     std::string memory = {};
@@ -25,30 +24,31 @@ struct Given {
     std::uint64_t base = kFirst;
 };
 
-std::string words_of(const Given& given, DeviceFault* result = nullptr) {
+std::string words_of(const Scene& scene, PlacedAccess* result = nullptr) {
     DeviceFault fault;
-    fault.error = given.error;
+    fault.error = scene.error;
     FaultedAccess& access = fault.accessed.emplace();
-    access.what = given.what;
+    access.what = scene.what;
     access.bytes = 4;
-    access.memory = given.memory;
-    access.is_certain = given.is_certain;
-    for (std::size_t i = 0; i < given.addresses.size(); ++i)
-        access.threads.push_back({"[" + std::to_string(i) + ", 0, 0]", given.addresses[i]});
+    access.memory = scene.memory;
+    access.is_certain = scene.is_certain;
+    for (std::size_t i = 0; i < scene.addresses.size(); ++i)
+        access.threads.push_back({"[" + std::to_string(i) + ", 0, 0]", scene.addresses[i]});
     std::vector<CrashArgument> arguments(3);
     arguments[0].label = "arg0_1";
     arguments[1].label = "buf12";
     arguments[2].label = "8L";
-    if (given.has_arguments) {
-        arguments[0].begin = given.base;
+    if (scene.has_arguments) {
+        arguments[0].begin = scene.base;
         arguments[0].bytes = 4096;
-        arguments[1].begin = given.base + (kSecond - kFirst);
-        arguments[1].bytes = given.second_is_bounded ? 1024 : 0;
+        arguments[1].begin = scene.base + (kSecond - kFirst);
+        arguments[1].bytes = scene.second_is_bounded ? 1024 : 0;
     }
-    if (given.by_line >= 0) arguments[static_cast<std::size_t>(given.by_line)].is_suspect = true;
-    place_access(fault, arguments);
-    if (result != nullptr) *result = fault;
-    return access_words(fault, arguments);
+    fault.parameter = "ptr";
+    if (scene.by_line >= 0) arguments[static_cast<std::size_t>(scene.by_line)].parameter = "ptr";
+    const PlacedAccess placed = place_access(fault, arguments);
+    if (result != nullptr) *result = placed;
+    return access_words(fault, arguments, placed);
 }
 
 }  // namespace
@@ -93,21 +93,21 @@ TEST_CASE("Far from all arguments, and without a line, the access belongs to non
 }
 
 TEST_CASE("An address that the driver does not know has no place and no distance") {
-    DeviceFault fault;
+    PlacedAccess placed;
     for (const std::uint64_t address : {std::uint64_t{0}, std::uint64_t{0x10}, kFirst - (2 * kTiB),
                                         kSecond + 1024 + (2 * kTiB), UINT64_MAX - 3}) {
         CAPTURE(address);
-        CHECK(words_of({.addresses = {address}, .what = "read", .by_line = 1}, &fault) ==
+        CHECK(words_of({.addresses = {address}, .what = "read", .by_line = 1}, &placed) ==
               "likely a read from buf12");
-        CHECK(fault.accessed->place == FaultedAccess::Place::unknown);
-        CHECK(fault.accessed->distance == 0);
-        CHECK(fault.accessed->label.empty());
+        CHECK(placed.place == PlacedAccess::Place::unknown);
+        CHECK(placed.distance == 0);
+        CHECK(placed.label.empty());
     }
-    CHECK(words_of({.addresses = {0}, .what = "read"}, &fault) == "read of 4 bytes at 0x0");
-    CHECK(fault.accessed->place == FaultedAccess::Place::unknown);
+    CHECK(words_of({.addresses = {0}, .what = "read"}, &placed) == "read of 4 bytes at 0x0");
+    CHECK(placed.place == PlacedAccess::Place::unknown);
     // An address near null is still not a neighbor of an argument at a low address.
-    CHECK(words_of({.addresses = {0}, .by_line = 1, .base = 0x1000}, &fault) == "likely a write to buf12");
-    CHECK(fault.accessed->place == FaultedAccess::Place::unknown);
+    CHECK(words_of({.addresses = {0}, .by_line = 1, .base = 0x1000}, &placed) == "likely a write to buf12");
+    CHECK(placed.place == PlacedAccess::Place::unknown);
 }
 
 TEST_CASE("The argument by line stays the only suspect of an address without a place") {
@@ -123,22 +123,21 @@ TEST_CASE("The argument by line stays the only suspect of an address without a p
     arguments[0].begin = kFirst;
     arguments[1].begin = kSecond;
     arguments[0].bytes = arguments[1].bytes = 4096;
-    arguments[1].is_suspect = true;
-    place_access(fault, arguments);
-    CHECK_FALSE(arguments[0].is_suspect);
-    CHECK(arguments[1].is_suspect);
-    CHECK(fault.accessed->is_likely);
-    CHECK(access_words(fault, arguments) == "likely a read from table");
+    fault.parameter = arguments[1].parameter = "ptr";
+    const PlacedAccess placed = place_access(fault, arguments);
+    CHECK(placed.suspects == std::vector<std::size_t>{1});
+    CHECK(placed.is_likely);
+    CHECK(access_words(fault, arguments, placed) == "likely a read from table");
 }
 
 TEST_CASE("Of several threads the one with the wrong access is reported") {
-    DeviceFault fault;
-    CHECK(words_of({.addresses = {kSecond, kSecond + 1020, kSecond + 1028}, .by_line = 1}, &fault) ==
+    PlacedAccess placed;
+    CHECK(words_of({.addresses = {kSecond, kSecond + 1020, kSecond + 1028}, .by_line = 1}, &placed) ==
           "write 4 bytes past the end of buf12");
-    CHECK(fault.thread == "[2, 0, 0]");
-    CHECK(fault.address == "0x7f0000100404");
-    CHECK(words_of({.addresses = {0x1004, 0x1001}, .error = 716}, &fault) == "write of 4 bytes at 0x1001");
-    CHECK(fault.thread == "[1, 0, 0]");
+    CHECK(placed.thread == "[2, 0, 0]");
+    CHECK(placed.address == "0x7f0000100404");
+    CHECK(words_of({.addresses = {0x1004, 0x1001}, .error = 716}, &placed) == "write of 4 bytes at 0x1001");
+    CHECK(placed.thread == "[1, 0, 0]");
 }
 
 TEST_CASE("For a kernel with unknown arguments the address is all") {

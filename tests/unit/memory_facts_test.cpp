@@ -11,6 +11,7 @@
 #include "tests/support/run_program.hpp"
 #include "tests/unit/crash_report_fixture.hpp"
 #include "triage/gather/recorded_calls.hpp"
+#include "triage/judge/fault_words.hpp"
 
 using namespace aoti_dbg;
 using namespace aoti_dbg::test;
@@ -32,18 +33,16 @@ struct Recorded {
         record.result = 1;
     }
     [[nodiscard]] ring::Call call() const { return {&thread, &record}; }
-    [[nodiscard]] CrashReport at(const std::string& address,
-                                 const std::optional<FaultedAccess>& accessed = {}) const {
-        CrashReport report;
-        report.device.emplace().address = address;
-        report.device->accessed = accessed;
-        add_memory_facts(process, {call(), std::nullopt, call()}, report);
-        return report;
+    [[nodiscard]] Evidence at(const std::string& address) const {
+        Evidence evidence;
+        evidence.device.emplace().address = address;
+        add_memory_facts(process, {call(), std::nullopt, call()}, evidence);
+        return evidence;
     }
-    [[nodiscard]] CrashReport failed() const {
-        CrashReport report;
-        add_memory_facts(process, {std::nullopt, call(), call()}, report);
-        return report;
+    [[nodiscard]] Evidence failed() const {
+        Evidence evidence;
+        add_memory_facts(process, {std::nullopt, call(), call()}, evidence);
+        return evidence;
     }
 
     TempFolder folder;
@@ -59,25 +58,27 @@ std::string one_freed(std::uint64_t after) {
 }  // namespace
 
 TEST_CASE("The address of a fault is looked up in the map of its process, as of the launch") {
-    const CrashReport report = Recorded(one_freed(4)).at("0x7f0000001000");
-    REQUIRE(report.allocations.size() == 1);
-    CHECK(report.allocations.front().is_use_after_free());
-    CHECK(report.allocations.front().freed_before_ns == 3'000'000U);
-    CHECK(report.notes.empty());
+    const Evidence evidence = Recorded(one_freed(4)).at("0x7f0000001000");
+    REQUIRE(evidence.allocations.size() == 1);
+    CHECK(evidence.allocations.front().is_use_after_free());
+    CHECK(evidence.allocations.front().freed_before_ns == 3'000'000U);
+    CHECK(evidence.notes.empty());
     CHECK_FALSE(Recorded(one_freed(7)).at("7f0000001000").allocations.front().is_use_after_free());
 }
 
 TEST_CASE("Use after free is not claimed for an access beyond an argument, or a likely one outside of all") {
-    const auto is_reported = [](FaultedAccess::Place place, bool is_likely) {
-        FaultedAccess accessed;
-        accessed.place = place;
-        accessed.is_likely = is_likely;
-        const CrashReport report = Recorded(one_freed(4)).at("0x7f0000001000", accessed);
-        REQUIRE(report.allocations.size() == 1);
-        CHECK(report.allocations.front().place == NearMemory::Place::freed);
-        return report.allocations.front().is_use_after_free();
+    const auto is_reported = [](PlacedAccess::Place place, bool is_likely) {
+        Evidence evidence = Recorded(one_freed(4)).at("0x7f0000001000");
+        evidence.device->accessed.emplace();
+        PlacedAccess access;
+        access.place = place;
+        access.is_likely = is_likely;
+        const std::vector<NearMemory> memory = judged_memory(evidence, access);
+        REQUIRE(memory.size() == 1);
+        CHECK(memory.front().place == NearMemory::Place::freed);
+        return memory.front().is_use_after_free();
     };
-    using Place = FaultedAccess::Place;
+    using Place = PlacedAccess::Place;
     CHECK(is_reported(Place::inside, false));
     CHECK(is_reported(Place::unknown, false));
     CHECK_FALSE(is_reported(Place::past, false));
@@ -93,7 +94,7 @@ TEST_CASE("Nothing is reported without an address, without a map, or from anothe
         CAPTURE(address);
         CHECK(Recorded(one_freed(4)).at(address).allocations.empty());
     }
-    const CrashReport without = Recorded("").at("0x7f0000001000");
+    const Evidence without = Recorded("").at("0x7f0000001000");
     CHECK(without.allocations.empty());
     CHECK(without.notes.empty());
     FileHeader header = header_of(1, 0);
@@ -123,11 +124,11 @@ TEST_CASE("The tensors of that memory are reported, from the map of the same pro
         write_text(recorded.folder.path() / "tensors.map", bytes);
         return recorded.at("0x7f0000001000");
     };
-    const CrashReport report = with_tensors(4242);
-    REQUIRE(report.allocations.size() == 1);
-    REQUIRE(report.allocations.front().tensors.size() == 1);
-    CHECK(report.allocations.front().tensors.front().name == "buf0");
-    CHECK(report.notes.empty());
+    const Evidence evidence = with_tensors(4242);
+    REQUIRE(evidence.allocations.size() == 1);
+    REQUIRE(evidence.allocations.front().tensors.size() == 1);
+    CHECK(evidence.allocations.front().tensors.front().name == "buf0");
+    CHECK(evidence.notes.empty());
     CHECK(with_tensors(17).allocations.front().tensors.empty());
     Recorded damaged(allocation_bytes(header_of(1, 0), {slot(1, kBase, 2 * kMiB)}));
     write_text(damaged.folder.path() / "tensors.map", "no map");
@@ -138,11 +139,11 @@ TEST_CASE("Anything that makes a map incomplete is noted") {
     CHECK(Recorded("no map").at("0x7f0000001000").notes.size() == 1);
     FileHeader header = header_of(2, 0);
     header.lost = 3;
-    const CrashReport report =
-        Recorded(allocation_bytes(header, {slot(1, kBase, kMiB)})).at("0x7f0000001000");
-    CHECK(report.allocations.size() == 1);
-    CHECK(report.notes == std::vector<std::string>{"the map's slots are truncated",
-                                                   "the allocation map was full: 3 allocations are missing"});
+    const Evidence evidence = Recorded(allocation_bytes(header, {slot(1, kBase, kMiB)})).at("0x7f0000001000");
+    CHECK(evidence.allocations.size() == 1);
+    CHECK(evidence.notes ==
+          std::vector<std::string>{"the map's slots are truncated",
+                                   "the allocation map was full: 3 allocations are missing"});
 }
 
 TEST_CASE("A call ran out of memory if its thread was refused some during the call") {
@@ -170,10 +171,10 @@ TEST_CASE("Without a failed call the last refusal counts, and only if no call st
         refused.sequence = sequence;
         refused.satisfied_ticks = satisfied;
         const Recorded recorded(allocation_bytes(header_of(0, 1), {}, {refused}));
-        CrashReport report;
-        if (is_inside) report.in_flight.push_back(call_of("a"));
-        add_memory_facts(recorded.process, {std::nullopt, std::nullopt, recorded.call()}, report);
-        return report.shortage.has_value();
+        Evidence evidence;
+        if (is_inside) evidence.in_flight.push_back(call_of("a"));
+        add_memory_facts(recorded.process, {std::nullopt, std::nullopt, recorded.call()}, evidence);
+        return evidence.shortage.has_value();
     };
     CHECK(at_end(7, 0));
     CHECK_FALSE(at_end(6, 0));

@@ -9,6 +9,7 @@
 #include "shim/record/tensor_map_file.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
+#include "triage/judge/memory_words.hpp"
 
 using namespace aoti_dbg;
 using namespace aoti_dbg::test;

@@ -73,14 +73,14 @@ ArgumentDetails::ArgumentDetails(const FoundSource& source, const std::vector<st
             solve_by_bytes(source.info, tensors[i].name, tensors[i].bytes, symbols_);
 }
 
-const std::vector<Argument>& ArgumentDetails::said() const {
+const std::vector<Argument>& ArgumentDetails::source_arguments() const {
     return source_.info.run.sites[source_.sites.back()].arguments;
 }
 
 std::vector<CrashArgument> ArgumentDetails::arguments() const {
     std::vector<CrashArgument> arguments;
-    for (const Argument& argument : said())
-        if (is_reported(argument)) arguments.push_back(told(argument));
+    for (const Argument& argument : source_arguments())
+        if (is_reported(argument)) arguments.push_back(details_of(argument));
     for (const TensorMemory& memory : launch_.tensors()) {
         const auto is_it = [&memory](const CrashArgument& argument) {
             return argument.parameter == memory.parameter && argument.label == memory.label;
@@ -93,54 +93,54 @@ std::vector<CrashArgument> ArgumentDetails::arguments() const {
     return arguments;
 }
 
-CrashArgument ArgumentDetails::told(const Argument& argument) const {
-    CrashArgument told;
-    told.label = argument.label();
-    told.parameter = argument.parameter;
-    told.what = argument.tensors.empty() ? argument.value : std::string();
+CrashArgument ArgumentDetails::details_of(const Argument& argument) const {
+    CrashArgument details;
+    details.label = argument.label();
+    details.parameter = argument.parameter;
+    details.what = argument.tensors.empty() ? argument.value : std::string();
     if (!argument.parameter.empty())
-        told.what.insert(0, told.what.empty() ? "" : " = ").insert(0, argument.parameter);
-    if (told.what == told.label) told.what.clear();
+        details.what.insert(0, details.what.empty() ? "" : " = ").insert(0, argument.parameter);
+    if (details.what == details.label) details.what.clear();
     if (argument.tensors.empty()) {
-        add_value(argument, told);
-        return told;
+        add_value(argument, details);
+        return details;
     }
     if (argument.access != Access::writes)
-        told.written_by = words_of(last_writer(source_.info, source_.sites, told.label), names_);
-    if (is_one_tensor(argument)) add_layout(argument, told);
-    return told;
+        details.written_by = words_of(last_writer(source_.info, source_.sites, details.label), names_);
+    if (is_one_tensor(argument)) add_layout(argument, details);
+    return details;
 }
 
-void ArgumentDetails::add_value(const Argument& argument, CrashArgument& told) const {
+void ArgumentDetails::add_value(const Argument& argument, CrashArgument& details) const {
     if (argument.kind != ArgumentKind::scalar) return;
-    told.value = launch_.value_of(argument);
-    if (!told.value.empty()) return;
+    details.value = launch_.value_of(argument);
+    if (!details.value.empty()) return;
     if (const std::optional<std::int64_t> number = evaluate(argument.value, symbols_))
-        told.value = std::to_string(*number);
+        details.value = std::to_string(*number);
     else if (is_number(argument.value))
-        told.value = argument.value;
+        details.value = argument.value;
 }
 
-void ArgumentDetails::add_layout(const Argument& argument, CrashArgument& told) const {
+void ArgumentDetails::add_layout(const Argument& argument, CrashArgument& details) const {
     const TensorLayout layout = layout_of(source_.info, source_.sites.back(), argument.tensors.front());
-    told.dtype = layout.dtype;
-    told.has_sizes = layout.has_sizes;
-    told.sizes = layout.sizes_as_known(symbols_);
-    told.is_expected = layout.is_expected && (layout.has_sizes || !layout.dtype.empty());
+    details.dtype = layout.dtype;
+    details.has_sizes = layout.has_sizes;
+    details.sizes = layout.sizes_as_known(symbols_);
+    details.is_expected = layout.is_expected && (layout.has_sizes || !layout.dtype.empty());
 }
 
 void ArgumentDetails::add_places(std::vector<CrashArgument>& arguments) const {
-    auto told = arguments.begin();
-    for (const Argument& argument : said()) {
+    auto details = arguments.begin();
+    for (const Argument& argument : source_arguments()) {
         if (!is_reported(argument)) continue;
-        if (told == arguments.end()) return;
-        if (told->begin == 0 && told->label == argument.label() && is_one_tensor(argument))
-            add_place(argument, *told);
-        ++told;
+        if (details == arguments.end()) return;
+        if (details->begin == 0 && details->label == argument.label() && is_one_tensor(argument))
+            add_place(argument, *details);
+        ++details;
     }
 }
 
-void ArgumentDetails::add_place(const Argument& argument, CrashArgument& told) const {
+void ArgumentDetails::add_place(const Argument& argument, CrashArgument& details) const {
     const TensorLayout layout = layout_of(source_.info, source_.sites.back(), argument.tensors.front());
     const auto is_it = [&layout](const TensorOfRun& tensor) { return tensor.name == layout.name; };
     const auto memory = std::find_if(tensors_.begin(), tensors_.end(), is_it);
@@ -151,9 +151,10 @@ void ArgumentDetails::add_place(const Argument& argument, CrashArgument& told) c
         return;
     const std::optional<std::uint64_t> before = layout.bytes_before(symbols_);
     if (!before) return;
-    if (__builtin_add_overflow(memory->address, *before, &told.begin)) told.begin = 0;
+    if (__builtin_add_overflow(memory->address, *before, &details.begin)) details.begin = 0;
+    details.is_from_tensor_map = true;
     const bool is_whole = !argument.tensors.front().view;
-    if (told.begin != 0) told.bytes = is_whole ? memory->bytes : layout.bytes(symbols_);
+    if (details.begin != 0) details.bytes = is_whole ? memory->bytes : layout.bytes(symbols_);
 }
 
 }  // namespace aoti_dbg

@@ -10,7 +10,7 @@
 #include "model/symbols.hpp"
 #include "serializer/tensor_map.hpp"
 #include "triage/gather/kept_source.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/evidence.hpp"
 
 namespace aoti_dbg {
 
@@ -28,11 +28,11 @@ class ArgumentDetails {
     void add_places(std::vector<CrashArgument>& arguments) const;
 
   private:
-    [[nodiscard]] CrashArgument told(const Argument& argument) const;
-    void add_value(const Argument& argument, CrashArgument& told) const;
-    void add_layout(const Argument& argument, CrashArgument& told) const;
-    void add_place(const Argument& argument, CrashArgument& told) const;
-    [[nodiscard]] const std::vector<Argument>& said() const;
+    [[nodiscard]] CrashArgument details_of(const Argument& argument) const;
+    void add_value(const Argument& argument, CrashArgument& details) const;
+    void add_layout(const Argument& argument, CrashArgument& details) const;
+    void add_place(const Argument& argument, CrashArgument& details) const;
+    [[nodiscard]] const std::vector<Argument>& source_arguments() const;
 
     const FoundSource& source_;
     const std::vector<std::string>& names_;

@@ -15,7 +15,7 @@
 
 #include "base/descriptor.hpp"
 #include "triage/gather/installation.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/evidence.hpp"
 
 namespace aoti_dbg {
 namespace {

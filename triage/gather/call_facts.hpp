@@ -1,5 +1,5 @@
 // Details of the one call that a report is about: its place in the model's source, its arguments, and the
-// arguments involved in a device fault.
+// line of a device fault.
 #pragma once
 
 #include <vector>
@@ -7,24 +7,21 @@
 #include "triage/gather/kept_packages.hpp"
 #include "triage/gather/recorded_calls.hpp"
 #include "triage/gather/recorded_processes.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/evidence.hpp"
 
 namespace aoti_dbg {
 
 /// Returns the packages kept for the process's models.
 KeptPackages packages_of(const RecordedProcess& process);
 
-/// `told` is the report's copy of `about`, and its arguments go into the report.
+/// `call` is the report's copy of `about`, and its arguments go into the report.
 void add_call_facts(const RecordedProcess& process, const RecordedCalls& calls, const ring::Call& about,
-                    CrashCall& told, CrashReport& report);
+                    CrashCall& call, Evidence& evidence);
 
 /// Combines both: measurements have better values, and the source has the last writers.
 void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgument>& arguments);
 
 /// Sets the model's name from the events, because the model may have no package.
 void add_model_details(const RecordedEvents& events, CrashCall& call);
-
-/// Relates the device fault to the arguments, which are the launch's if it is the faulted one.
-void place_fault(CrashReport& report);
 
 }  // namespace aoti_dbg

@@ -31,29 +31,30 @@ constexpr std::int32_t kLaunchFailed = 719;
 /// Returns the CUDA error that the program gets for an exception; unspecified launch failure for unknown
 /// ones.
 std::int32_t driver_error(std::uint32_t exception) {
-    struct Known {
+    struct ErrorOf {
         std::uint32_t exception;
         std::int32_t error;
     };
-    constexpr Known kKnown[] = {{1, 700}, {3, 714},  {4, 715},  {5, 700},  {6, 716},  {7, 717},
-                                {8, 718}, {9, 714},  {10, 700}, {11, 716}, {12, 710}, {14, 700},
-                                {22, 36}, {26, 715}, {30, 700}, {32, 214}};
-    const auto* const known = std::find_if(std::begin(kKnown), std::end(kKnown),
-                                           [exception](const Known& k) { return k.exception == exception; });
-    return known == std::end(kKnown) ? kLaunchFailed : known->error;
+    constexpr ErrorOf kErrors[] = {{1, 700}, {3, 714},  {4, 715},  {5, 700},  {6, 716},  {7, 717},
+                                   {8, 718}, {9, 714},  {10, 700}, {11, 716}, {12, 710}, {14, 700},
+                                   {22, 36}, {26, 715}, {30, 700}, {32, 214}};
+    const auto* const found =
+        std::find_if(std::begin(kErrors), std::end(kErrors),
+                     [exception](const ErrorOf& one) { return one.exception == exception; });
+    return found == std::end(kErrors) ? kLaunchFailed : found->error;
 }
 
 std::string text_of(const gpu::Dim3& dim) {
     return "[" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + "]";
 }
 
-void add_source(const gpu::GpuDump& dump, const gpu::Fault& fault, DeviceFault& told) {
+void add_source(const gpu::GpuDump& dump, const gpu::Fault& fault, DeviceFault& details) {
     if (!fault.place) return;
     const std::vector<SourceLine> frames = gpu::source_lines(dump, *fault.place);
     if (frames.empty()) return;
     // The outermost frame is the kernel's own line, not that of inlined code.
-    told.file = frames.back().file;
-    told.line = static_cast<std::uint32_t>(frames.back().line);
+    details.file = frames.back().file;
+    details.line = static_cast<std::uint32_t>(frames.back().line);
 }
 
 /// Returns the access of a memory fault.
@@ -62,18 +63,18 @@ std::optional<FaultedAccess> accessed_by(const gpu::GpuDump& dump, const gpu::Fa
     if (!found) return std::nullopt;
     constexpr const char* kAccesses[] = {"read", "write", "atomic"};
     constexpr const char* kMemories[] = {"", "shared", "local"};
-    FaultedAccess told;
-    told.what = kAccesses[static_cast<std::size_t>(found->instruction.access)];
-    told.memory = kMemories[static_cast<std::size_t>(found->instruction.space)];
-    told.bytes = found->instruction.bytes;
-    told.is_certain = found->is_certain;
+    FaultedAccess access;
+    access.what = kAccesses[static_cast<std::size_t>(found->instruction.access)];
+    access.memory = kMemories[static_cast<std::size_t>(found->instruction.space)];
+    access.bytes = found->instruction.bytes;
+    access.is_certain = found->is_certain;
     for (const gpu::FaultAccess::Thread& thread : found->threads)
-        told.threads.push_back({text_of(thread.index), thread.address});
+        access.threads.push_back({text_of(thread.index), thread.address});
     if (fault.grid != gpu::kNone) {
         const elf::Bytes bytes = dump.grids[fault.grid].parameters;
-        told.parameters.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        access.parameters.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
-    return told;
+    return access;
 }
 
 /// Returns the first fault with usable thread registers, among the first fault and others at the same place.
@@ -90,32 +91,31 @@ const gpu::Fault& best_of(const gpu::GpuDump& dump, const std::vector<gpu::Fault
 }
 
 DeviceFault fault_details(const gpu::GpuDump& dump, const gpu::Fault& fault) {
-    DeviceFault told;
+    DeviceFault details;
     // Uses the names that calls have in the record.
-    told.kernel = readable_symbol(fault.kernel.empty() && fault.place ? fault.place->function : fault.kernel);
-    if (fault.exception) told.error = driver_error(*fault.exception);
-    if (fault.is_trap) told.error = kLaunchFailed;
-    told.is_trap = fault.is_trap;
-    told.device = device_name(dump.devices[fault.device].id);
+    details.kernel =
+        readable_symbol(fault.kernel.empty() && fault.place ? fault.place->function : fault.kernel);
+    if (fault.exception) details.error = driver_error(*fault.exception);
+    if (fault.is_trap) details.error = kLaunchFailed;
+    details.is_trap = fault.is_trap;
+    details.device = device_name(dump.devices[fault.device].id);
     if (fault.grid != gpu::kNone) {
         const gpu::Grid& grid = dump.grids[fault.grid];
-        if (grid.blocks) told.grid = text_of(*grid.blocks);
-        if (grid.threads) told.block_size = text_of(*grid.threads);
-        told.launch = grid.id;
-        told.context = grid.context;
+        if (grid.blocks) details.grid = text_of(*grid.blocks);
+        if (grid.threads) details.block_size = text_of(*grid.threads);
+        details.launch = grid.id;
+        details.context = grid.context;
     }
     if (fault.later_grid != gpu::kNone) {
-        told.later_launch = dump.grids[fault.later_grid].id;
-        told.context = dump.grids[fault.later_grid].context;
+        details.later_launch = dump.grids[fault.later_grid].id;
+        details.context = dump.grids[fault.later_grid].context;
     }
-    if (fault.block != gpu::kNone) told.block = text_of(dump.blocks[fault.block].index);
-    if (!fault.threads.empty()) told.thread = text_of(fault.threads.front());
-    add_source(dump, fault, told);
-    // The CUDA errors illegal address, misaligned address and invalid address space.
-    const bool is_of_memory = told.error == 700 || told.error == 716 || told.error == 717;
-    if (is_of_memory && !fault.is_trap)
-        told.accessed = accessed_by(dump, fault, gpu::fault_access(dump, fault));
-    return told;
+    if (fault.block != gpu::kNone) details.block = text_of(dump.blocks[fault.block].index);
+    if (!fault.threads.empty()) details.thread = text_of(fault.threads.front());
+    add_source(dump, fault, details);
+    if (is_memory_fault(details.error) && !fault.is_trap)
+        details.accessed = accessed_by(dump, fault, gpu::fault_access(dump, fault));
+    return details;
 }
 
 std::uint64_t written_unix_ns(const struct stat& file) {
@@ -173,10 +173,10 @@ std::vector<Dump> dumps_in(const std::string& folder, std::uint64_t since_unix_n
     return dumps;
 }
 
-/// Returns the result of `tell` for the first dump that gives one.
-template <typename Tell>
-std::optional<DeviceFault> first_told(const std::string& folder, std::uint64_t since_unix_ns,
-                                      std::vector<std::string>& notes, Tell tell) {
+/// Returns the result of `read` for the first dump that gives one.
+template <typename Read>
+std::optional<DeviceFault> first_in_dumps(const std::string& folder, std::uint64_t since_unix_ns,
+                                          std::vector<std::string>& notes, Read read) {
     for (const auto& [path, is_of_others] : dumps_in(folder, since_unix_ns)) {
         const Result<MappedFile> file = MappedFile::open(path);
         if (!file.ok()) {
@@ -188,13 +188,13 @@ std::optional<DeviceFault> first_told(const std::string& folder, std::uint64_t s
             notes.push_back(path.filename().string() + " " + dump.status().message());
             continue;
         }
-        std::optional<DeviceFault> told = tell(dump.value(), path);
-        if (!told) continue;
-        told->is_dump_of_others = is_of_others;
+        std::optional<DeviceFault> fault = read(dump.value(), path);
+        if (!fault) continue;
+        fault->is_dump_of_others = is_of_others;
         if (is_of_others)
             notes.push_back("the GPU core dump was requested outside aoti-dbg, so it is kept: " +
                             path.string());
-        return told;
+        return fault;
     }
     return std::nullopt;
 }
@@ -203,49 +203,49 @@ std::optional<DeviceFault> first_told(const std::string& folder, std::uint64_t s
 
 std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t since_unix_ns,
                                         std::vector<std::string>& notes) {
-    const auto tell = [&](const gpu::GpuDump& dump, const fs::path& path) -> std::optional<DeviceFault> {
+    const auto read = [&](const gpu::GpuDump& dump, const fs::path& path) -> std::optional<DeviceFault> {
         const std::vector<gpu::Fault> found = gpu::faults(dump, gpu::CodeMap(dump));
         if (found.empty()) return std::nullopt;
-        const auto is_other = [&](const gpu::Fault& fault) { return fault.kernel != found.front().kernel; };
+        const auto is_other = [&](const gpu::Fault& one) { return one.kernel != found.front().kernel; };
         const bool says_more = std::any_of(found.begin(), found.end(), is_other);
         if (says_more)
             notes.push_back(path.filename().string() +
                             " also shows faults in other kernels. Run: aoti-dbg show " + path.string());
-        DeviceFault told = fault_details(dump, best_of(dump, found));
-        if (!says_more) told.dump = path.string();
+        DeviceFault fault = fault_details(dump, best_of(dump, found));
+        if (!says_more) fault.dump = path.string();
         struct stat file {};
-        if (stat(path.c_str(), &file) == 0) told.written_unix_ns = written_unix_ns(file);
-        return told;
+        if (stat(path.c_str(), &file) == 0) fault.written_unix_ns = written_unix_ns(file);
+        return fault;
     };
-    return first_told(folder, since_unix_ns, notes, tell);
+    return first_in_dumps(folder, since_unix_ns, notes, read);
 }
 
 std::optional<DeviceFault> running_kernel(const std::string& folder, std::uint64_t since_unix_ns,
-                                          const std::string& wanted, std::vector<std::string>& notes) {
-    const auto tell = [&](const gpu::GpuDump& dump, const fs::path& path) -> std::optional<DeviceFault> {
+                                          const std::string& expected, std::vector<std::string>& notes) {
+    const auto read = [&](const gpu::GpuDump& dump, const fs::path& path) -> std::optional<DeviceFault> {
         const std::vector<gpu::Running> found = gpu::running(dump, gpu::CodeMap(dump));
         if (found.empty()) {
             notes.push_back(path.filename().string() + " shows no exception and no running kernel");
             return std::nullopt;
         }
-        auto which = std::find_if(found.begin(), found.end(), [&wanted](const gpu::Running& one) {
-            return is_name_of(wanted, readable_symbol(one.at.kernel));
+        auto which = std::find_if(found.begin(), found.end(), [&expected](const gpu::Running& one) {
+            return is_name_of(expected, readable_symbol(one.at.kernel));
         });
         if (which == found.end()) which = found.begin();
-        DeviceFault told = fault_details(dump, which->at);
-        told.is_running = true;
-        told.warps = which->warps;
-        told.blocks = which->blocks;
-        told.warps_there = which->warps_there;
+        DeviceFault fault = fault_details(dump, which->at);
+        fault.is_running = true;
+        fault.warps = which->warps;
+        fault.blocks = which->blocks;
+        fault.warps_there = which->warps_there;
         if (found.size() > 1)
             notes.push_back(path.filename().string() +
                             " also shows other running kernels. Run: aoti-dbg show " + path.string());
         else
-            told.dump = path.string();
-        return told;
+            fault.dump = path.string();
+        return fault;
     };
-    std::vector<std::string> said;  // device_fault() noted these already
-    return first_told(folder, since_unix_ns, said, tell);
+    std::vector<std::string> noted;  // device_fault() noted these already
+    return first_in_dumps(folder, since_unix_ns, noted, read);
 }
 
 }  // namespace aoti_dbg

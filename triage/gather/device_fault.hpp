@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/evidence.hpp"
 
 namespace aoti_dbg {
 
@@ -16,8 +16,8 @@ std::optional<DeviceFault> device_fault(const std::string& folder, std::uint64_t
                                         std::vector<std::string>& notes);
 
 /// Returns a kernel that was running when the driver was asked, from the first dump without a fault. Prefers
-/// the first kernel that may be the launch named `wanted`; otherwise returns the earliest launch.
+/// the first kernel that may be the launch named `expected`; otherwise returns the earliest launch.
 std::optional<DeviceFault> running_kernel(const std::string& folder, std::uint64_t since_unix_ns,
-                                          const std::string& wanted, std::vector<std::string>& notes);
+                                          const std::string& expected, std::vector<std::string>& notes);
 
 }  // namespace aoti_dbg

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "serializer/cuda_error.hpp"
 #include "serializer/ended_launches.hpp"
 #include "triage/gather/kept_source.hpp"
 
@@ -34,10 +35,9 @@ Kernels kernels_in(const std::vector<const KeptPackage*>& packages) {
     return kernels;
 }
 
-/// The kernels by model.
-class KnownKernels {
+class KernelsByModel {
   public:
-    explicit KnownKernels(const KeptPackages& packages) : packages_(packages) {}
+    explicit KernelsByModel(const KeptPackages& packages) : packages_(packages) {}
 
     /// Finds a launch by its name, or without the number that models append for several launches of a kernel.
     /// Null if no source has it.
@@ -88,16 +88,16 @@ bool may_have_lost(const ring::Contents& ring, const std::vector<ring::Call>& la
 /// Returns the launches whose kernels have assertions. Returns none if others may have some too, such as a
 /// graph launch, which does not show its kernels.
 std::vector<ring::Call> asserting(const KeptPackages& packages, const ring::Contents& ring,
-                                  const std::vector<ring::Call>& launches, CrashReport& report) {
+                                  const std::vector<ring::Call>& launches, Evidence& evidence) {
     if (may_have_lost(ring, launches)) return {};
-    KnownKernels kernels(packages);
+    KernelsByModel kernels(packages);
     std::vector<ring::Call> found;
     const std::optional<Lines>* of_all = nullptr;
     for (const ring::Call& launch : launches) {
         if (launch.record->kind == ring::CallKind::graph) return {};
         const std::optional<Lines>* const lines = kernels.of(recorded_call(ring, launch));
         if (lines == nullptr) {
-            ++report.without_source;
+            ++evidence.without_source;
             continue;
         }
         if (!*lines) return {};
@@ -107,45 +107,45 @@ std::vector<ring::Call> asserting(const KeptPackages& packages, const ring::Cont
     }
     if (of_all == nullptr) return found;
     for (std::size_t i = 0; i < std::min((*of_all)->size(), kMostAssertions); ++i)
-        report.assertions.push_back({(**of_all)[i].line, (**of_all)[i].text});
+        evidence.assertions.push_back({(**of_all)[i].line, (**of_all)[i].text});
     return found;
 }
 
-void tell_suspects(const std::vector<ring::Call>& launches, bool is_certain, const RecordedCalls& calls,
-                   CrashReport& report) {
+void add_suspects(const std::vector<ring::Call>& launches, bool is_certain, const RecordedCalls& calls,
+                  Evidence& evidence) {
     if (launches.size() == 1) {
-        report.faulted = calls.told(launches.front());
-        report.faulted->is_likely = !is_certain;
+        evidence.faulted = calls.details(launches.front());
+        evidence.faulted->is_likely = !is_certain;
         return;
     }
     for (std::size_t i = 0; i < std::min(launches.size(), kMostUnended); ++i)
-        report.suspects.push_back(calls.launch_details(launches[i]));
-    report.suspect_count = launches.size();
+        evidence.suspects.push_back(calls.launch_details(launches[i]));
+    evidence.suspect_count = launches.size();
 }
 
 }  // namespace
 
 std::optional<ring::Call> find_suspects(const KeptPackages& packages, const ring::Contents& ring,
-                                        const RecordedCalls& calls, CrashReport& report) {
+                                        const RecordedCalls& calls, Evidence& evidence) {
     const std::optional<ring::Call> failed = calls.failed();
-    const bool is_reported = report.device || report.hang || report.failed_alone;
+    const bool is_reported = evidence.device || evidence.hang || evidence.failed_alone;
     const bool has_failed = failed && returns_cuda_error(failed->record->kind) &&
-                            ends_context(failed->record->result) && may_come_of_lost_context(report);
+                            ends_context(failed->record->result) && may_come_of_lost_context(evidence);
     if (is_reported || !has_failed) return std::nullopt;
     FaultSuspects found = fault_suspects(ring);
-    report.by_markers = !found.launches.empty();
-    if (!report.by_markers) {
+    evidence.by_markers = !found.launches.empty();
+    if (!evidence.by_markers) {
         const std::vector<ring::Call> unended = unended_before(ring, *failed->record);
-        report.unended_count = unended.size();
+        evidence.unended_count = unended.size();
         for (std::size_t i = 0; i < std::min(unended.size(), kMostUnended); ++i)
-            report.unended.push_back(calls.launch_details(unended[i]));
+            evidence.unended.push_back(calls.launch_details(unended[i]));
         if (may_be_assertion(failed->record->result))
-            found.launches = asserting(packages, ring, unended, report);
-        report.by_assertion = !found.launches.empty();
+            found.launches = asserting(packages, ring, unended, evidence);
+        evidence.by_assertion = !found.launches.empty();
     }
     if (found.launches.empty()) return std::nullopt;
-    tell_suspects(found.launches, report.by_markers && found.is_certain, calls, report);
-    return report.faulted ? std::optional(found.launches.front()) : std::nullopt;
+    add_suspects(found.launches, evidence.by_markers && found.is_certain, calls, evidence);
+    return evidence.faulted ? std::optional(found.launches.front()) : std::nullopt;
 }
 
 }  // namespace aoti_dbg

@@ -12,6 +12,6 @@ namespace aoti_dbg {
 /// with an assertion among those not known to have ended. Several candidates become the report's suspects.
 /// Returns nothing if the report has better evidence.
 std::optional<ring::Call> find_suspects(const KeptPackages& packages, const ring::Contents& ring,
-                                        const RecordedCalls& calls, CrashReport& report);
+                                        const RecordedCalls& calls, Evidence& evidence);
 
 }  // namespace aoti_dbg

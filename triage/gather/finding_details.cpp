@@ -78,6 +78,7 @@ void put(CrashArgument argument, bool is_wrong, std::vector<CrashArgument>& argu
     argument.written_by = known->written_by;
     argument.begin = known->begin;
     argument.bytes = known->bytes;
+    argument.is_from_tensor_map = known->is_from_tensor_map;
     if (argument.parameter.empty()) argument.parameter = known->parameter;
     *known = std::move(argument);
 }
@@ -93,46 +94,44 @@ void add_tensors(const Finding& finding, std::vector<CrashArgument>& arguments) 
     for (const FindingTensor& output : finding.also)
         put(argument_of(output), true, arguments);
     if (is_about_tensor(finding)) put(argument_of(finding.tensor), true, arguments);
-    for (CrashArgument& argument : arguments)
-        argument.is_suspect = argument.label == finding.tensor.label;
 }
 
 /// Adds what the ring recorded of the finding's call.
-void add_recorded(const RecordedProcess& process, CrashReport& report) {
+void add_recorded(const RecordedProcess& process, Evidence& evidence) {
     const Result<ring::Contents> read = ring::read_flight_ring(process.ring);
     if (!read.ok()) return;  // the process's calls already carry its notes
     const RecordedCalls calls(read.value());
-    const std::optional<ring::Call> about = recorded(calls, *report.finding);
+    const std::optional<ring::Call> about = recorded(calls, *evidence.finding);
     if (!about) return;
-    report.found = calls.told(*about);
-    report.before = calls.before(about);
-    add_call_facts(process, calls, *about, *report.found, report);
+    evidence.found = calls.details(*about);
+    evidence.before = calls.before(about);
+    add_call_facts(process, calls, *about, *evidence.found, evidence);
 }
 
 /// Adds measurements from the events, at the levels that measure.
-void add_events_of(const EndedRun& run, const RecordedProcess& process, CrashReport& report) {
-    const RequestedCall wanted{process.pid, report.found->sequence};
-    RecordedEvents events = recorded_events(run.folder, run.start_unix_ns, wanted, report.found->model);
-    if (!events.arguments.empty()) take_measured(std::move(events.arguments), report.arguments);
-    add_model_details(events, *report.found);
+void add_events_of(const EndedRun& run, const RecordedProcess& process, Evidence& evidence) {
+    const RequestedCall requested{process.pid, evidence.found->sequence};
+    RecordedEvents events = recorded_events(run.folder, run.start_unix_ns, requested, evidence.found->model);
+    if (!events.arguments.empty()) take_measured(std::move(events.arguments), evidence.arguments);
+    add_model_details(events, *evidence.found);
 }
 
 }  // namespace
 
-void add_finding_details(const EndedRun& run, const RecordedProcess* process, CrashReport& report) {
-    const Finding& finding = *report.finding;
-    report.found = call_of(finding);
-    report.before.clear();
-    report.arguments.clear();
+void add_finding_details(const EndedRun& run, const RecordedProcess* process, Evidence& evidence) {
+    const Finding& finding = *evidence.finding;
+    evidence.found = call_of(finding);
+    evidence.before.clear();
+    evidence.arguments.clear();
     if (process != nullptr) {
-        add_recorded(*process, report);
-        add_events_of(run, *process, report);
+        add_recorded(*process, evidence);
+        add_events_of(run, *process, evidence);
     }
-    CrashCall& call = *report.found;
+    CrashCall& call = *evidence.found;
     if (call.line == 0) call.line = finding.line;
     if (call.source_nodes.empty()) call.source_nodes = finding.source_nodes;
     if (call.original_aten.empty()) call.original_aten = finding.original_aten;
-    add_tensors(finding, report.arguments);
+    add_tensors(finding, evidence.arguments);
 }
 
 }  // namespace aoti_dbg

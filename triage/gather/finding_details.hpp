@@ -3,13 +3,13 @@
 #pragma once
 
 #include "triage/gather/recorded_processes.hpp"
-#include "triage/gather/triage.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/ended_run.hpp"
+#include "triage/judge/evidence.hpp"
 
 namespace aoti_dbg {
 
 /// `process` is the one with the report's finding; null if nothing else was recorded of it. The finding
 /// itself supplies what the ring has overwritten.
-void add_finding_details(const EndedRun& run, const RecordedProcess* process, CrashReport& report);
+void add_finding_details(const EndedRun& run, const RecordedProcess* process, Evidence& evidence);
 
 }  // namespace aoti_dbg

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <csignal>
 #include <string>
 
 #include "base/descriptor.hpp"
@@ -65,25 +64,10 @@ std::optional<Hang> seen_hang(const RecordedProcess& process, std::uint64_t unix
     return hang;
 }
 
-/// True for signals sent from outside, or by a program to itself after a timeout. The other signals report a
-/// program error.
-bool may_end_a_hang(int signal) {
-    for (const int one : {SIGABRT, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGKILL, SIGALRM, SIGUSR1, SIGUSR2})
-        if (signal == one) return true;
-    return false;
-}
-
-/// True if the run may have ended in a hang, or because of one.
-bool may_be_hang(const EndedRun& run) {
-    if (!run.has_status) return true;
-    if (WIFSIGNALED(run.status)) return may_end_a_hang(WTERMSIG(run.status));
-    return run.stopped_by != 0 || WEXITSTATUS(run.status) != 0;
-}
-
 std::optional<Hang> hang_of(const RecordedProcess& process, const EndedRun& run) {
-    std::optional<Hang> told = recorded_hang(process);
+    std::optional<Hang> recorded = recorded_hang(process);
     // After the driver's dump ended a hang, the program may exit in any way.
-    if (told && (told->is_recorded || may_be_hang(run))) return told;
+    if (recorded && (recorded->is_recorded || may_be_hang(run))) return recorded;
     if (!may_be_hang(run)) return std::nullopt;
     if (run.has_status) return run.stopped_by != 0 ? seen_hang(process, run.stopped_unix_ns) : std::nullopt;
     return process.is_running ? seen_hang(process, unix_nanoseconds()) : std::nullopt;
@@ -92,24 +76,24 @@ std::optional<Hang> hang_of(const RecordedProcess& process, const EndedRun& run)
 }  // namespace
 
 const RecordedProcess* longest_hang(const std::vector<RecordedProcess>& processes, const EndedRun& run,
-                                    CrashReport& report) {
+                                    Evidence& evidence) {
     const RecordedProcess* longest = nullptr;
     std::size_t count = 0;
     for (const RecordedProcess& process : processes) {
         std::optional<Hang> hang = hang_of(process, run);
         if (!hang) continue;
         ++count;
-        if (report.hang && report.hang->calls.front().nanoseconds >= hang->calls.front().nanoseconds)
+        if (evidence.hang && evidence.hang->calls.front().nanoseconds >= hang->calls.front().nanoseconds)
             continue;
-        report.hang = std::move(hang);
+        evidence.hang = std::move(hang);
         longest = &process;
     }
-    if (report.hang)
-        for (StuckCall& stuck : report.hang->calls)
+    if (evidence.hang)
+        for (StuckCall& stuck : evidence.hang->calls)
             name_callers(stuck.place.callers);
     if (count > 1)
-        report.notes.push_back(std::to_string(count) +
-                               " processes are stalled; this one has been for the longest time");
+        evidence.notes.push_back(std::to_string(count) +
+                                 " processes are stalled; this one has been for the longest time");
     return longest;
 }
 

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "triage/gather/recorded_processes.hpp"
-#include "triage/gather/triage.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/ended_run.hpp"
+#include "triage/judge/evidence.hpp"
 
 namespace aoti_dbg {
 
 /// Returns the process with the longest hang and puts that hang into the report. Returns null if none hangs,
 /// or if the run ended for another reason.
 const RecordedProcess* longest_hang(const std::vector<RecordedProcess>& processes, const EndedRun& run,
-                                    CrashReport& report);
+                                    Evidence& evidence);
 
 /// Describes the hang of a process for which the driver was asked what runs; empty for other processes.
 std::string recorded_hang_text(const RecordedProcess& process);

@@ -10,7 +10,7 @@
 #include "model/kernel_source.hpp"
 #include "model/wrapper_info.hpp"
 #include "triage/gather/kept_packages.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/evidence.hpp"
 
 namespace aoti_dbg {
 

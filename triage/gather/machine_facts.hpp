@@ -6,12 +6,11 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-namespace aoti_dbg {
+#include "triage/judge/evidence.hpp"
 
-using NamedTexts = std::vector<std::pair<std::string, std::string>>;
+namespace aoti_dbg {
 
 /// Return NVIDIA's driver version and all its devices, in its order. Empty without NVIDIA's /proc.
 std::string driver_version();

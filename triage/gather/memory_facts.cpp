@@ -10,13 +10,14 @@
 #include "base/words.hpp"
 #include "serializer/tensor_map.hpp"
 #include "triage/gather/mapped_file.hpp"
+#include "triage/judge/fault_words.hpp"
 
 namespace aoti_dbg {
 namespace {
 
 /// Reads hexadecimal digits with or without 0x; 0: unknown.
-std::uint64_t address_of(const DeviceFault& fault) {
-    std::string_view text = fault.address;
+std::uint64_t address_of(const PlacedAccess& access) {
+    std::string_view text = access.address;
     if (text.substr(0, 2) == "0x") text.remove_prefix(2);
     std::uint64_t address = 0;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), address, 16);
@@ -30,10 +31,10 @@ bool may_want_memory(const ring::Record& record) {
 }
 
 std::optional<Shortage> shortage_of(const AllocationMap& map, const ReportedCalls& calls,
-                                    const CrashReport& report) {
+                                    const Evidence& evidence) {
     if (!calls.failed) {
         // Programs also allocate outside of calls, such as when they load models.
-        const bool has_ended = report.in_flight.empty() && !report.device && !report.hang;
+        const bool has_ended = evidence.in_flight.empty() && !evidence.device && !evidence.hang;
         return has_ended ? shortage_at_end(map, calls.last ? calls.last->record->seq : 0) : std::nullopt;
     }
     const ring::Record& record = *calls.failed->record;
@@ -41,24 +42,13 @@ std::optional<Shortage> shortage_of(const AllocationMap& map, const ReportedCall
     return shortage_in(map, calls.failed->thread->tid, record.begin_ticks, record.end_ticks);
 }
 
-/// True if an access to freed memory is distinguishable from one past the end of live memory. Drivers reuse
-/// addresses, so they may look the same.
-bool may_be_of_freed(const CrashReport& report) {
-    const std::optional<FaultedAccess>& access = report.device->accessed;
-    if (report.faulted && report.faulted->is_likely) return false;
-    if (!access) return true;
-    using Place = FaultedAccess::Place;
-    if (access->place == Place::inside) return true;  // the address identifies the argument, too
-    return !access->is_likely && access->place != Place::past && access->place != Place::before;
-}
-
 /// Adds the tensors at the address, if the process kept a map of them.
 void add_tensors(const RecordedProcess& process, std::uint64_t address, const LaunchMoment& launch,
-                 CrashReport& report) {
-    const std::optional<TensorMap> map = tensor_map_of(process, report.notes);
+                 Evidence& evidence) {
+    const std::optional<TensorMap> map = tensor_map_of(process, evidence.notes);
     if (!map) return;
-    report.notes.insert(report.notes.end(), map->notes.begin(), map->notes.end());
-    for (NearMemory& near : report.allocations)
+    evidence.notes.insert(evidence.notes.end(), map->notes.begin(), map->notes.end());
+    for (NearMemory& near : evidence.allocations)
         add_near_tensors(*map, address, launch, near);
 }
 
@@ -79,31 +69,28 @@ std::optional<TensorMap> tensor_map_of(const RecordedProcess& process, std::vect
     return std::move(map.value());
 }
 
-void add_memory_facts(const RecordedProcess& process, const ReportedCalls& calls, CrashReport& report) {
+void add_memory_facts(const RecordedProcess& process, const ReportedCalls& calls, Evidence& evidence) {
     const std::string path = allocations_path(process.ring);
     // Processes without a device have no map.
     if (access(path.c_str(), F_OK) != 0) return;
     const Result<AllocationMap> read = read_allocation_map(path);
     if (!read.ok()) {
-        report.notes.push_back(read.status().message());
+        evidence.notes.push_back(read.status().message());
         return;
     }
     const AllocationMap& map = read.value();
     if (map.header.pid != process.pid) return;  // from an older process, whose ring had the same name
-    report.notes.insert(report.notes.end(), map.notes.begin(), map.notes.end());
-    report.shortage = shortage_of(map, calls, report);
-    const std::uint64_t address = report.device ? address_of(*report.device) : 0;
+    evidence.notes.insert(evidence.notes.end(), map.notes.begin(), map.notes.end());
+    evidence.shortage = shortage_of(map, calls, evidence);
+    const std::uint64_t address = address_of(place_access(evidence));
     if (address == 0) return;
     LaunchMoment launch;
     if (calls.faulted) launch = {calls.faulted->record->seq, calls.faulted->record->begin_ticks};
-    report.allocations = near_memory(map, address, launch);
-    add_tensors(process, address, launch, report);
-    if (!may_be_of_freed(report))
-        for (NearMemory& near : report.allocations)
-            near.freed_before_ns.reset();
+    evidence.allocations = near_memory(map, address, launch);
+    add_tensors(process, address, launch, evidence);
     if (map.header.lost != 0)
-        report.notes.push_back("the allocation map was full: " + counted(map.header.lost, "allocation") +
-                               (map.header.lost == 1 ? " is missing" : " are missing"));
+        evidence.notes.push_back("the allocation map was full: " + counted(map.header.lost, "allocation") +
+                                 (map.header.lost == 1 ? " is missing" : " are missing"));
 }
 
 }  // namespace aoti_dbg

@@ -9,7 +9,7 @@
 #include "serializer/flight_ring_reader.hpp"
 #include "serializer/tensor_map.hpp"
 #include "triage/gather/recorded_processes.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/evidence.hpp"
 
 namespace aoti_dbg {
 
@@ -20,7 +20,7 @@ struct ReportedCalls {
     std::optional<ring::Call> last;  // the last to begin
 };
 
-void add_memory_facts(const RecordedProcess& process, const ReportedCalls& calls, CrashReport& report);
+void add_memory_facts(const RecordedProcess& process, const ReportedCalls& calls, Evidence& evidence);
 
 /// Returns the process's map of tensors. Returns nothing if it has none, or notes why it cannot be read.
 std::optional<TensorMap> tensor_map_of(const RecordedProcess& process, std::vector<std::string>& notes);

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/words.hpp"
+#include "serializer/cuda_error.hpp"
 #include "serializer/ended_launches.hpp"
 
 namespace aoti_dbg {
@@ -78,8 +79,8 @@ bool RecordedCalls::was_alone(const ring::Call& failed) const {
 }
 
 CrashCall RecordedCalls::launch_details(const ring::Call& launch) const {
-    CrashCall call = told(launch);
-    if (const std::optional<ring::Call> op = around(launch)) call.inside = call_text(told(*op));
+    CrashCall call = details(launch);
+    if (const std::optional<ring::Call> op = around(launch)) call.inside = call_text(details(*op));
     return call;
 }
 
@@ -94,7 +95,8 @@ template <typename Matches>
 std::vector<CrashCall> RecordedCalls::latest(Matches matches) const {
     std::vector<CrashCall> calls;
     for (auto call = all_.rbegin(); call != all_.rend() && calls.size() < kCallsBefore; ++call)
-        if (is_call(*call->record) && !is_open(*call->record) && matches(*call)) calls.push_back(told(*call));
+        if (is_call(*call->record) && !is_open(*call->record) && matches(*call))
+            calls.push_back(details(*call));
     return calls;
 }
 

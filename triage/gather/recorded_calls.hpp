@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "serializer/flight_ring_reader.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/evidence.hpp"
 
 namespace aoti_dbg {
 
@@ -64,7 +64,7 @@ class RecordedCalls {
     /// True if a run succeeded after it, on its own thread or on any.
     [[nodiscard]] bool any_run_after(const ring::Call& failed, bool own_thread_only) const;
 
-    [[nodiscard]] CrashCall told(const ring::Call& call) const { return recorded_call(contents_, call); }
+    [[nodiscard]] CrashCall details(const ring::Call& call) const { return recorded_call(contents_, call); }
 
     /// Includes the enclosing op.
     [[nodiscard]] CrashCall launch_details(const ring::Call& launch) const;

@@ -161,23 +161,23 @@ std::string argument_text(const JsonLine::Value& argument) {
 }
 
 CrashArgument recorded_argument(const JsonLine::Value& argument) {
-    CrashArgument told;
-    told.label = argument.member("label").text();
-    told.what = argument_text(argument);
-    told.value = argument.member("value").text();
-    told.dtype = argument.member("dtype").text();
+    CrashArgument recorded;
+    recorded.label = argument.member("label").text();
+    recorded.what = argument_text(argument);
+    recorded.value = argument.member("value").text();
+    recorded.dtype = argument.member("dtype").text();
     const JsonLine::Value sizes = argument.member("sizes");
-    told.has_sizes = sizes.is(JsonLine::Kind::array);
-    for (JsonLine::Value size = sizes.first(); told.has_sizes && size; size = size.next())
-        told.sizes.emplace_back(size.text());
-    return told;
+    recorded.has_sizes = sizes.is(JsonLine::Kind::array);
+    for (JsonLine::Value size = sizes.first(); recorded.has_sizes && size; size = size.next())
+        recorded.sizes.emplace_back(size.text());
+    return recorded;
 }
 
 /// Reads the lines of one file and parses only those that may matter.
 class EventFile {
   public:
-    EventFile(RecordedEvents& events, const std::optional<RequestedCall>& wanted, std::uint32_t model)
-        : events_(events), wanted_(wanted), model_(model) {}
+    EventFile(RecordedEvents& events, const std::optional<RequestedCall>& requested, std::uint32_t model)
+        : events_(events), requested_(requested), model_(model) {}
 
     void read(const fs::path& path, std::uint64_t since_unix_ns) {
         const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
@@ -193,7 +193,7 @@ class EventFile {
         if (!lines.next(line) || !json_.parse(line)) return;
         if (number_of(json_.root().member("start_ns"), 0) < since_unix_ns) return;
         pid_ = static_cast<std::uint32_t>(number_of(json_.root().member("pid"), 0));
-        is_wanted_process_ = wanted_ && pid_ == wanted_->pid;
+        is_requested_process_ = requested_ && pid_ == requested_->pid;
         while (lines.next(line))
             if (!lines.is_too_long()) take(line);
     }
@@ -201,10 +201,10 @@ class EventFile {
   private:
     void take(std::string_view line) {
         if (line.starts_with(R"({"event":"finding")")) return take_finding(line);
-        if (!is_wanted_process_) return;
+        if (!is_requested_process_) return;
         if (line.starts_with(R"({"event":"model")")) return take_model(line);
         if (!line.starts_with(R"({"event":"call","side":"before")")) return;
-        const std::string mark = R"("seq":)" + std::to_string(wanted_->sequence) + ",";
+        const std::string mark = R"("seq":)" + std::to_string(requested_->sequence) + ",";
         if (line.find(mark) != std::string_view::npos) take_call(line);
     }
     void take_finding(std::string_view line) {
@@ -220,7 +220,7 @@ class EventFile {
         events_.model_path = json_.root().member("path").text();
     }
     void take_call(std::string_view line) {
-        if (!json_.parse(line) || number_of(json_.root().member("seq"), 0) != wanted_->sequence) return;
+        if (!json_.parse(line) || number_of(json_.root().member("seq"), 0) != requested_->sequence) return;
         events_.arguments.clear();
         for (JsonLine::Value argument = json_.root().member("arguments").first(); argument;
              argument = argument.next())
@@ -228,10 +228,10 @@ class EventFile {
     }
 
     RecordedEvents& events_;
-    const std::optional<RequestedCall>& wanted_;
+    const std::optional<RequestedCall>& requested_;
     std::uint32_t model_;
     std::uint32_t pid_ = 0;
-    bool is_wanted_process_ = false;
+    bool is_requested_process_ = false;
     JsonLine json_;
 };
 
@@ -259,10 +259,11 @@ std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::
 }
 
 RecordedEvents recorded_events(const std::string& folder, std::uint64_t since_unix_ns,
-                               const std::optional<RequestedCall>& wanted, std::uint32_t model) {
+                               const std::optional<RequestedCall>& requested, std::uint32_t model) {
     RecordedEvents events;
-    for_each_file(folder, "events", ".jsonl",
-                  [&](const fs::path& path) { EventFile(events, wanted, model).read(path, since_unix_ns); });
+    for_each_file(folder, "events", ".jsonl", [&](const fs::path& path) {
+        EventFile(events, requested, model).read(path, since_unix_ns);
+    });
     const auto is_before = [](const RecordedFinding& a, const RecordedFinding& b) {
         return a.finding.time_ns < b.finding.time_ns;
     };

@@ -39,34 +39,31 @@ std::string working_folder() {
 }
 
 /// `variables` are those of the program's start, from relevant_variables().
-void add_reproduction(const NamedTexts& variables, const std::string& folder, CrashReport& report) {
-    report.working_folder = folder;
+void add_reproduction(const NamedTexts& variables, const std::string& folder, Evidence& evidence) {
+    evidence.working_folder = folder;
     for (const auto& [name, value] : variables) {
         const auto is_its = [&name = name](const OptionInfo& info) { return info.variable == name; };
         const auto& table = option_table();
         const auto option = std::find_if(table.begin(), table.end(), is_its);
-        if (option != table.end() && !option->flag.empty()) {
-            if (is_repeated(option->flag) && !value.empty()) report.flags.emplace_back(option->flag, value);
-        } else if (name != "LD_PRELOAD") {
-            report.repeat_variables.emplace_back(name, value);
-        }
+        if (option != table.end() && is_repeated(option->flag) && !value.empty())
+            evidence.flags.emplace_back(option->flag, value);
     }
 }
 
 }  // namespace
 
-void add_start(const std::vector<RecordedProcess>& processes, const EndedRun& run, CrashReport& report) {
+void add_start(const std::vector<RecordedProcess>& processes, const EndedRun& run, Evidence& evidence) {
     const bool is_ours = run.has_status || run.stopped_by != 0;
     const RecordedProcess* const started = last_of(processes, [&run](const RecordedProcess& process) {
         return process.pid == static_cast<std::uint32_t>(run.pid) && process.facts.pid != 0;
     });
-    report.tool = own_place();
-    if (is_ours) report.command = run.command;
-    if (is_ours && (!run.asks_itself || started == nullptr))
-        return add_reproduction(relevant_variables(), working_folder(), report);
+    evidence.tool = own_place();
+    if (is_ours) evidence.command = run.command;
+    if (is_ours && (!run.is_own_request || started == nullptr))
+        return add_reproduction(relevant_variables(), working_folder(), evidence);
     if (started == nullptr) return;
-    if (!is_ours) report.command = started->facts.command;
-    add_reproduction(started->facts.variables, started->facts.working_folder, report);
+    if (!is_ours) evidence.command = started->facts.command;
+    add_reproduction(started->facts.variables, started->facts.working_folder, evidence);
 }
 
 }  // namespace aoti_dbg

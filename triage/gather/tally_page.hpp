@@ -7,20 +7,9 @@
 #include <string>
 
 #include "serializer/tally_format.hpp"
+#include "triage/judge/ended_run.hpp"
 
 namespace aoti_dbg {
-
-/// The counts of a run. `loaded` counts programs: one that replaces itself by exec counts twice.
-struct Seen {
-    std::uint32_t loaded = 0;
-    std::uint32_t partaking = 0;
-    std::uint32_t models = 0;
-    std::uint32_t recording = 0;
-    std::uint32_t left_out = 0;
-    std::uint32_t findings = 0;
-    std::int32_t cuda_error = 0;  // destroyed a context in a process without any other record
-    std::uint32_t idle = 0;       // processes that could have recorded calls and did not
-};
 
 class TallyPage {
   public:

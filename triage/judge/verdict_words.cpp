@@ -8,17 +8,12 @@
 
 #include "base/clean_text.hpp"
 #include "base/words.hpp"
+#include "triage/judge/memory_words.hpp"
 
 namespace aoti_dbg {
 namespace {
 
 constexpr std::size_t kMostNamed = 4;  // the page lists all of them
-
-std::string clean(std::string_view text) {
-    std::string result;
-    append_clean(text, result);
-    return result;
-}
 
 /// A file may contain any number.
 bool is_signal(int number) {
@@ -40,13 +35,13 @@ std::string signal_words(const CrashEnd& end) {
 
 /// The run did not return, and none of its calls was open. A run that an exception unwound looks the same
 /// until its thread makes another call.
-std::string place_in_run(const CrashCall& run, const CrashReport& report) {
-    const bool has_last = !report.before.empty() && report.before.front().run == run.run;
+std::string place_in_run(const CrashCall& run, const Evidence& evidence) {
+    const bool has_last = !evidence.before.empty() && evidence.before.front().run == run.run;
     if (!has_last)
         return " inside " + call_text(run) +
                ", or after an exception unwound it; no call of the run was recorded";
     return " between two calls of " + call_text(run) +
-           ", or after an exception unwound it; the last call was " + call_text(report.before.front());
+           ", or after an exception unwound it; the last call was " + call_text(evidence.before.front());
 }
 
 /// "K (run 7, call 41), L (run 7, call 42) and 3 more": `calls` holds the first of `count` calls.
@@ -60,9 +55,9 @@ std::string first_of(const std::vector<CrashCall>& calls, std::uint64_t count,
 }
 
 /// " (2 of them without source)"
-std::string without_source_words(const CrashReport& report) {
-    if (report.without_source == 0) return {};
-    return " (" + std::to_string(report.without_source) + " of them without source)";
+std::string without_source_words(const Evidence& evidence) {
+    if (evidence.without_source == 0) return {};
+    return " (" + std::to_string(evidence.without_source) + " of them without source)";
 }
 
 std::string unlikely_text(CrashCall call) {
@@ -71,6 +66,12 @@ std::string unlikely_text(CrashCall call) {
 }
 
 }  // namespace
+
+std::string clean_text(std::string_view text) {
+    std::string result;
+    append_clean(text, result);
+    return result;
+}
 
 std::string ending_words(const CrashEnd& end) {
     if (end.signal != 0) return signal_words(end);
@@ -90,25 +91,25 @@ std::string then_words(const CrashEnd& end) {
            (end.is_in_good_order ? "" : " abnormally");
 }
 
-std::string place_words(const CrashReport& report) {
+std::string place_words(const Evidence& evidence) {
     const std::string foreign =
-        report.end.is_foreign_thread ? " in a thread without calls of its own," : std::string();
-    if (const CrashCall* const call = report.call()) {
+        evidence.end.is_foreign_thread ? " in a thread without calls of its own," : std::string();
+    if (const CrashCall* const call = evidence.call()) {
         if (!foreign.empty()) return foreign + " while " + call_text(*call) + " was running";
-        if (call->kind == ring::CallKind::run) return place_in_run(*call, report);
+        if (call->kind == ring::CallKind::run) return place_in_run(*call, evidence);
         return " inside " + call_text(*call);
     }
-    if (report.in_flight.empty()) {
-        if (report.last) return " outside any call; the last call was " + call_text(*report.last);
-        if (!report.also_in_flight.empty()) return " outside any call";
-        if (report.calls != 0) return "; this process recorded no model call";
-        if (report.processes == 0 && report.recording != 0)
+    if (evidence.in_flight.empty()) {
+        if (evidence.last) return " outside any call; the last call was " + call_text(*evidence.last);
+        if (!evidence.also_in_flight.empty()) return " outside any call";
+        if (evidence.calls != 0) return "; this process recorded no model call";
+        if (evidence.processes == 0 && evidence.recording != 0)
             return "; calls were made but could not be recorded";
         return "; no model call was recorded";
     }
-    const std::size_t count = report.in_flight.size();
+    const std::size_t count = evidence.in_flight.size();
     return foreign + " while " + std::to_string(count) +
-           " threads were inside calls: " + first_of(report.in_flight, count, call_text);
+           " threads were inside calls: " + first_of(evidence.in_flight, count, call_text);
 }
 
 std::string finding_words(const Finding& finding) {
@@ -116,7 +117,7 @@ std::string finding_words(const Finding& finding) {
     call.name = finding.kernel;
     call.run = finding.run;
     call.call = finding.call;
-    const std::string label = clean(finding.tensor.label);
+    const std::string label = clean_text(finding.tensor.label);
     switch (finding.kind) {
         case Finding::Kind::input_nan:
             return "NaN in the model input " + label;
@@ -135,16 +136,15 @@ std::string finding_words(const Finding& finding) {
 std::string source_words(const DeviceFault& fault) {
     const std::string name = fault.file.substr(fault.file.rfind('/') + 1);
     const bool is_python = name.size() > 3 && name.compare(name.size() - 3, 3, ".py") == 0;
-    return name.empty() || is_python ? "its source" : clean(name);
+    return name.empty() || is_python ? "its source" : clean_text(name);
 }
 
 std::string call_text_inside(const CrashCall& call) {
-    return call.inside.empty() ? call_text(call) : clean(call.name) + ", inside " + call.inside;
+    return call.inside.empty() ? call_text(call) : clean_text(call.name) + ", inside " + call.inside;
 }
 
-const NearMemory* used_after_free(const CrashReport& report) {
-    const bool is_one = report.allocations.size() == 1 && report.allocations.front().is_use_after_free();
-    return is_one ? &report.allocations.front() : nullptr;
+const NearMemory* used_after_free(const std::vector<NearMemory>& memory) {
+    return memory.size() == 1 && memory.front().is_use_after_free() ? &memory.front() : nullptr;
 }
 
 std::string freed_words(const NearMemory& freed, std::string_view access) {
@@ -152,54 +152,55 @@ std::string freed_words(const NearMemory& freed, std::string_view access) {
            ")";
 }
 
-std::string place_of_fault(const CrashCall& call, const CrashReport& report) {
+std::string place_of_fault(const CrashCall& call, const Evidence& evidence) {
     if (!is_launch(call.kind)) return "the fault is in an earlier launch";
-    if (report.failed_alone) return "launches waited for their kernels, so the fault is in this kernel";
+    if (evidence.failed_alone) return "launches waited for their kernels, so the fault is in this kernel";
     return "the fault is in this kernel or in an earlier launch";
 }
 
-std::string unfinished_words(const CrashReport& report) {
-    if (report.unended.empty()) return {};
-    const std::string launches =
-        report.unended_count == 1 ? "1 launch was" : std::to_string(report.unended_count) + " launches were";
-    return "; " + launches +
-           " not known to have finished: " + first_of(report.unended, report.unended_count, call_text_inside);
+std::string unfinished_words(const Evidence& evidence) {
+    if (evidence.unended.empty()) return {};
+    const std::string launches = evidence.unended_count == 1
+                                     ? "1 launch was"
+                                     : std::to_string(evidence.unended_count) + " launches were";
+    return "; " + launches + " not known to have finished: " +
+           first_of(evidence.unended, evidence.unended_count, call_text_inside);
 }
 
-std::string words_by_markers(const CrashReport& report) {
+std::string words_by_markers(const Evidence& evidence) {
     constexpr const char* kSource = "according to completion markers";
-    if (report.faulted)
-        return (report.faulted->is_likely ? ", likely in " : " in ") + unlikely_text(*report.faulted) + ", " +
-               kSource;
-    return " in one of " + std::to_string(report.suspect_count) +
+    if (evidence.faulted)
+        return (evidence.faulted->is_likely ? ", likely in " : " in ") + unlikely_text(*evidence.faulted) +
+               ", " + kSource;
+    return " in one of " + std::to_string(evidence.suspect_count) +
            " unfinished launches, none queued behind another, " + kSource + ": " +
-           first_of(report.suspects, report.suspect_count, call_text_inside);
+           first_of(evidence.suspects, evidence.suspect_count, call_text_inside);
 }
 
-std::string words_by_assertion(const CrashReport& report) {
-    const std::string unfinished = std::to_string(report.unended_count) +
-                                   " launches not known to have finished" + without_source_words(report);
-    if (!report.faulted)
-        return "; likely in one of " + std::to_string(report.suspect_count) +
+std::string words_by_assertion(const Evidence& evidence) {
+    const std::string unfinished = std::to_string(evidence.unended_count) +
+                                   " launches not known to have finished" + without_source_words(evidence);
+    if (!evidence.faulted)
+        return "; likely in one of " + std::to_string(evidence.suspect_count) +
                " launches with assertions, of " + unfinished + ": " +
-               first_of(report.suspects, report.suspect_count, call_text_inside);
-    std::string words = "; likely in " + unlikely_text(*report.faulted);
-    if (report.assertions.size() == 1)
-        words += ", at line " + std::to_string(report.assertions.front().line) + " of its source";
-    if (report.unended_count == 1)
+               first_of(evidence.suspects, evidence.suspect_count, call_text_inside);
+    std::string words = "; likely in " + unlikely_text(*evidence.faulted);
+    if (evidence.assertions.size() == 1)
+        words += ", at line " + std::to_string(evidence.assertions.front().line) + " of its source";
+    if (evidence.unended_count == 1)
         return words + ": it has an assertion and is the only launch not known to have finished";
     return words + ": of " + unfinished + ", only this one has an assertion";
 }
 
-std::string place_of_shortage(const CrashCall& call, const CrashReport& report) {
+std::string place_of_shortage(const CrashCall& call, const Evidence& evidence) {
     if (call.kind != ring::CallKind::run) return call_text_inside(call);
-    const bool is_after = report.last && report.last->run == call.run;
-    return "run " + std::to_string(call.run) + (is_after ? ", after " + call_text(*report.last) : "");
+    const bool is_after = evidence.last && evidence.last->run == call.run;
+    return "run " + std::to_string(call.run) + (is_after ? ", after " + call_text(*evidence.last) : "");
 }
 
-std::string_view probable_end(const CrashReport& report) {
-    if (!has_unknown_end(report)) return {};
-    if (report.end.is_in_good_order)
+std::string_view probable_end(const Evidence& evidence) {
+    if (!has_unknown_end(evidence)) return {};
+    if (evidence.end.is_in_good_order)
         return "; likely the call ended the process with _exit, or the program's own signal handler did";
     return "; likely by SIGKILL, or by a signal that the program's own handler caught";
 }

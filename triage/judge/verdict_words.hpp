@@ -4,10 +4,14 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/evidence.hpp"
 
 namespace aoti_dbg {
+
+/// Returns `text` without control characters and broken UTF-8.
+std::string clean_text(std::string_view text);
 
 /// "segmentation fault (SIGSEGV)", "the program exited with status 3", "process 17 ended abnormally".
 std::string ending_words(const CrashEnd& end);
@@ -16,7 +20,7 @@ std::string ending_words(const CrashEnd& end);
 std::string then_words(const CrashEnd& end);
 
 /// " inside X", " while 3 threads were inside calls: ..." or " outside any call".
-std::string place_words(const CrashReport& report);
+std::string place_words(const Evidence& evidence);
 
 /// "NaN in buf4, first made by X".
 std::string finding_words(const Finding& finding);
@@ -28,28 +32,28 @@ std::string source_words(const DeviceFault& fault);
 std::string call_text_inside(const CrashCall& call);
 
 /// Returns the freed memory that contains the address, or nullptr if there is none or it is unknown.
-const NearMemory* used_after_free(const CrashReport& report);
+const NearMemory* used_after_free(const std::vector<NearMemory>& memory);
 
 /// ": use of freed memory (...)", or the clause that follows `access`.
 std::string freed_words(const NearMemory& freed, std::string_view access);
 
 /// Which kernel faulted, judged by the first call that returned the error.
-std::string place_of_fault(const CrashCall& call, const CrashReport& report);
+std::string place_of_fault(const CrashCall& call, const Evidence& evidence);
 
 /// "; 7 launches were not known to have finished: K (run 7, call 41), ..."
-std::string unfinished_words(const CrashReport& report);
+std::string unfinished_words(const Evidence& evidence);
 
 /// " in K (run 7, call 41), according to completion markers"
-std::string words_by_markers(const CrashReport& report);
+std::string words_by_markers(const Evidence& evidence);
 
 /// "; likely in K (run 7, call 41), at line 35 of its source: of 9 launches not known to have finished, only
 /// this one has an assertion"
-std::string words_by_assertion(const CrashReport& report);
+std::string words_by_assertion(const Evidence& evidence);
 
 /// The failed call, or the last call of a run that failed between its calls.
-std::string place_of_shortage(const CrashCall& call, const CrashReport& report);
+std::string place_of_shortage(const CrashCall& call, const Evidence& evidence);
 
 /// The probable end of a process that disappeared inside a call; empty if the end is known.
-std::string_view probable_end(const CrashReport& report);
+std::string_view probable_end(const Evidence& evidence);
 
 }  // namespace aoti_dbg

@@ -1,25 +1,9 @@
 #include "triage/render/report_page.hpp"
 
 #include "base/clean_text.hpp"
+#include "triage/render/wrapped_text.hpp"
 
 namespace aoti_dbg {
-
-std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
-    std::string clean;
-    append_clean(text, clean);
-    std::string_view rest = clean;
-    std::vector<std::string> lines;
-    while (characters_in(rest) > width) {
-        // A line of `width` bytes has at most that many characters.
-        std::size_t blank = rest.rfind(' ', width);
-        if (blank == std::string_view::npos || blank == 0) blank = rest.find(' ', width);
-        if (blank == std::string_view::npos) break;
-        lines.emplace_back(rest.substr(0, blank));
-        rest.remove_prefix(blank + 1);
-    }
-    lines.emplace_back(rest);
-    return lines;
-}
 
 void ReportPage::add(std::string_view name, std::string_view value) {
     if (!value.empty()) add_whole(name, wrapped(value, kValueColumns));

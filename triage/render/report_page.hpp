@@ -13,10 +13,6 @@ inline constexpr std::size_t kReportColumns = 100;
 inline constexpr std::size_t kValue = 17;  // the column where values start
 inline constexpr std::size_t kValueColumns = kReportColumns - kValue;
 
-/// Clean text in lines of at most `width` characters, broken at blanks. A longer word stays whole on a line
-/// of its own, so that a name can be copied and searched.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width);
-
 class ReportPage {
   public:
     explicit ReportPage(std::string& out) : out_(out) {}

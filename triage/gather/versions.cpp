@@ -1,7 +1,7 @@
-// See environment_facts.hpp. The best source comes first. For packages, the order is: next to the program's
+// See versions.hpp. The best source comes first. For packages, the order is: next to the program's
 // own Python, as recorded in the models' packages, next to the models' libtorch. For devices it is what the
 // process itself recorded.
-#include "triage/gather/environment_facts.hpp"
+#include "triage/gather/versions.hpp"
 
 #include <algorithm>
 #include <string>
@@ -21,15 +21,16 @@ bool has(const NamedTexts& texts, std::string_view name) {
 }
 
 /// Returns programs that may be a Python: the started one, and that of the reported process.
-std::vector<std::string> programs_of(const RecordedProcess* told, const EndedRun& run) {
+std::vector<std::string> programs_of(const RecordedProcess* process, const EndedRun& run) {
     std::vector<std::string> programs = {run.command.front()};
-    if (told != nullptr && !told->facts.command.empty()) programs.push_back(told->facts.command.front());
+    if (process != nullptr && !process->facts.command.empty())
+        programs.push_back(process->facts.command.front());
     return programs;
 }
 
-NamedTexts python_versions(const RecordedProcess* told, const EndedRun& run) {
-    const std::string& folder = told != nullptr ? told->folder : run.folder;
-    NamedTexts texts = packages_of_python(programs_of(told, run));
+NamedTexts python_versions(const RecordedProcess* process, const EndedRun& run) {
+    const std::string& folder = process != nullptr ? process->folder : run.folder;
+    NamedTexts texts = packages_of_python(programs_of(process, run));
     const std::vector<std::string> torch = KeptPackages(folder).torch_versions();
     if (!has(texts, "torch") && !torch.empty()) texts.emplace(texts.begin(), "torch", joined(torch, ", "));
     for (auto& [name, version] : packages_of_models(folder))
@@ -42,44 +43,44 @@ std::string cuda_version(std::uint32_t version) {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-void add_devices(const std::vector<DeviceFacts>& devices, CrashReport& report) {
+void add_devices(const std::vector<DeviceFacts>& devices, Evidence& evidence) {
     for (const DeviceFacts& device : devices) {
         const std::string name = device_name(device.number);
         std::string text = device.name;
         if (!device.uuid.empty()) text += (text.empty() ? "" : " ") + device.uuid;
-        const bool is_of_fault = report.has_fault() && (devices.size() == 1 || report.device->device == name);
+        const bool is_of_fault =
+            evidence.has_fault() && (devices.size() == 1 || evidence.device->device == name);
         if (is_of_fault) text += " (of the fault)";
-        report.environment.emplace_back(name, text);
+        evidence.versions.emplace_back(name, text);
     }
 }
 
 /// If the process recorded its devices, it omits the machine's other devices.
-void add_driver(const RecordedProcess* told, CrashReport& report) {
+void add_driver(const RecordedProcess* process, Evidence& evidence) {
     const std::vector<DeviceFacts> none;
-    const std::vector<DeviceFacts>& devices = told != nullptr ? told->facts.devices : none;
+    const std::vector<DeviceFacts>& devices = process != nullptr ? process->facts.devices : none;
     const std::string version = driver_version();
-    if (!version.empty()) report.environment.emplace_back("driver", version);
+    if (!version.empty()) evidence.versions.emplace_back("driver", version);
     if (devices.empty()) {
         for (auto& gpu : machine_gpus())
-            report.environment.push_back(std::move(gpu));
+            evidence.versions.push_back(std::move(gpu));
         return;
     }
     const std::uint32_t cuda = devices.front().driver_version;
-    if (cuda != 0) report.environment.emplace_back("CUDA of the driver", cuda_version(cuda));
-    add_devices(devices, report);
+    if (cuda != 0) evidence.versions.emplace_back("CUDA of the driver", cuda_version(cuda));
+    add_devices(devices, evidence);
 }
 
 }  // namespace
 
-void add_environment(const RecordedProcess* told, const EndedRun& run, CrashReport& report) {
-    report.environment = python_versions(told, run);
-    add_driver(told, report);
-    if (told == nullptr) return;
-    const KeptPackages kept(told->folder, {told->pid, told->start_unix_ns});
+void add_versions(const RecordedProcess* process, const EndedRun& run, Evidence& evidence) {
+    evidence.versions = python_versions(process, run);
+    add_driver(process, evidence);
+    if (process == nullptr) return;
+    const KeptPackages kept(process->folder, {process->pid, process->start_unix_ns});
     const std::vector<std::string> packages = names_of(kept.of(~0U));
     if (!packages.empty())
-        report.environment.emplace_back(packages.size() == 1 ? "package" : "packages",
-                                        joined(packages, ", "));
+        evidence.versions.emplace_back(packages.size() == 1 ? "package" : "packages", joined(packages, ", "));
 }
 
 }  // namespace aoti_dbg

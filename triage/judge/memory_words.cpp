@@ -1,10 +1,11 @@
-// The words of allocation_map.hpp.
+// See memory_words.hpp.
+#include "triage/judge/memory_words.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
 
 #include "base/words.hpp"
-#include "serializer/allocation_map.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -91,6 +92,21 @@ std::string freed_place_text(const NearMemory& near) {
            ": use after free";
 }
 
+/// "created in run 3", "input of run 3"
+std::string origin_text(const NearTensor& near) {
+    const std::string run = "run " + std::to_string(near.run);
+    switch (near.origin) {
+        case tensors::Origin::input:
+            return "input of " + run;
+        case tensors::Origin::returned:
+            return "returned by an op in " + run;
+        case tensors::Origin::made:
+        case tensors::Origin::unknown:
+            break;
+    }
+    return "created in " + run;
+}
+
 }  // namespace
 
 std::string_view word_of(Way way) {
@@ -101,6 +117,11 @@ std::string_view word_of(Way way) {
 
 std::string_view word_of(NearMemory::Place place) {
     constexpr std::string_view kPlaces[] = {"inside", "freed_later", "freed", "behind", "before", "nowhere"};
+    return kPlaces[static_cast<std::size_t>(place)];
+}
+
+std::string_view word_of(NearTensor::Place place) {
+    constexpr std::string_view kPlaces[] = {"inside", "behind", "before"};
     return kPlaces[static_cast<std::size_t>(place)];
 }
 
@@ -133,6 +154,19 @@ std::string near_text(const NearMemory& near) {
             break;
     }
     return "in no known allocation, and none is within " + memory_text(kNearBytes);
+}
+
+std::string near_text(const NearTensor& near) {
+    const std::string distance = memory_text(near.distance);
+    std::string text = distance + " into ";
+    if (near.place == NearTensor::Place::before) text = distance + " before ";
+    if (near.place == NearTensor::Place::behind)
+        text = near.distance == 0 ? "just past the end of " : distance + " past the end of ";
+    text += (near.name.empty() ? "a tensor" : near.name) + " (" + memory_text(near.bytes) + ", " +
+            origin_text(near);
+    if (near.was_freed) text += ", already freed";
+    if (near.end == tensors::End::outlived) text += ", kept after the run";
+    return text + ")";
 }
 
 std::string shortage_text(const Shortage& shortage) {

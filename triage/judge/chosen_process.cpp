@@ -1,4 +1,4 @@
-#include "triage/gather/chosen_process.hpp"
+#include "triage/judge/chosen_process.hpp"
 
 #include <sys/wait.h>
 
@@ -29,6 +29,14 @@ bool has_crashed(const RecordedProcess& process, const EndedRun& run) {
     return !process.ended && is_fault(process.signal);
 }
 
+/// True for signals sent from outside, or by a program to itself after a timeout. The other signals report a
+/// program error.
+bool may_end_a_hang(int signal) {
+    for (const int one : {SIGABRT, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGKILL, SIGALRM, SIGUSR1, SIGUSR2})
+        if (signal == one) return true;
+    return false;
+}
+
 /// "process 4242 (/usr/bin/python3, rank 1)"
 std::string name_of(const RecordedProcess& process) {
     const std::string rank = process.facts.rank.empty() ? "" : ", rank " + process.facts.rank;
@@ -36,6 +44,12 @@ std::string name_of(const RecordedProcess& process) {
 }
 
 }  // namespace
+
+bool may_be_hang(const EndedRun& run) {
+    if (!run.has_status) return true;
+    if (WIFSIGNALED(run.status)) return may_end_a_hang(WTERMSIG(run.status));
+    return run.stopped_by != 0 || WEXITSTATUS(run.status) != 0;
+}
 
 const RecordedProcess* choose(const std::vector<RecordedProcess>& processes, const EndedRun& run) {
     const bool is_signalled = run.has_status && WIFSIGNALED(run.status);

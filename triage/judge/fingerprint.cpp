@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "serializer/number_text.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/verdict.hpp"
 
 namespace aoti_dbg {
 

@@ -1,5 +1,7 @@
-// A report as report.json, version 1, and as the one line of its verdict. Unknown or empty members are
-// omitted. A stream is a hexadecimal string, as in all events.
+// See report_json.hpp. Unknown or empty members are omitted. A stream is a hexadecimal string, as in all
+// events.
+#include "triage/render/report_json.hpp"
+
 #include <charconv>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -8,7 +10,7 @@
 #include "base/words.hpp"
 #include "serializer/codes.hpp"
 #include "serializer/number_text.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/memory_words.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -85,7 +87,7 @@ Json json_of(const CrashEnd& end) {
     return to;
 }
 
-Json json_of(const DeviceFault& fault) {
+Json json_of(const DeviceFault& fault, const PlacedAccess& placed) {
     Json to;
     to["kernel"] = fault.kernel;
     if (fault.error != 0) to["error"] = fault.error;
@@ -93,8 +95,8 @@ Json json_of(const DeviceFault& fault) {
     add_text(to, "grid", fault.grid);
     add_text(to, "block_size", fault.block_size);
     add_text(to, "block", fault.block);
-    add_text(to, "thread", fault.thread);
-    add_text(to, "address", fault.address);
+    add_text(to, "thread", placed.thread);
+    add_text(to, "address", placed.address);
     add_text(to, "file", fault.file);
     add_unless(to, "line", fault.line, 0);
     add_text(to, "source", fault.source);
@@ -113,12 +115,12 @@ Json json_of(const DeviceFault& fault) {
     to["access"] = access.what;
     add_unless(to, "bytes", access.bytes, 0);
     add_text(to, "memory", access.memory);
-    if (access.address && access.is_likely) to["address_is_likely"] = true;
-    if (access.label.empty()) return to;
+    if (placed.is_of_thread && placed.is_likely) to["address_is_likely"] = true;
+    if (placed.label.empty()) return to;
     constexpr const char* kPlaces[] = {"unknown", "inside", "past", "before", "behind_begin"};
-    to["argument"] = access.label;
-    to["place"] = kPlaces[static_cast<std::size_t>(access.place)];
-    to["distance"] = access.distance;
+    to["argument"] = placed.label;
+    to["place"] = kPlaces[static_cast<std::size_t>(placed.place)];
+    to["distance"] = placed.distance;
     return to;
 }
 
@@ -224,7 +226,7 @@ Json size_json(const std::string& size) {
     return size;
 }
 
-Json json_of(const CrashArgument& argument) {
+Json json_of(const CrashArgument& argument, bool is_suspect) {
     Json to;
     to["label"] = argument.label;
     add_text(to, "what", argument.what);
@@ -236,14 +238,14 @@ Json json_of(const CrashArgument& argument) {
         to["sizes"].push_back(size_json(size));
     if (argument.is_expected) to["expected"] = true;
     add_text(to, "written_by", argument.written_by);
-    if (argument.is_suspect) to["suspect"] = true;
+    if (is_suspect) to["suspect"] = true;
     if (argument.begin == 0) return to;
     to["begin"] = address_text(argument.begin);
     add_unless(to, "bytes", argument.bytes, 0);
     return to;
 }
 
-Json json_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
+Json json_of(const NamedTexts& pairs) {
     Json to = Json::object();
     for (const auto& [name, value] : pairs)
         to[name] = value;
@@ -251,7 +253,8 @@ Json json_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
 }
 
 /// Limits each text to `most` characters, because texts have any length and the line must not.
-std::string verdict_line(const CrashReport& report, std::string_view path, std::size_t most) {
+std::string line_of(const Report& report, std::string_view path, std::size_t most) {
+    const auto& [evidence, verdict] = report;
     Json to;
     const auto add = [&](const char* name, std::string_view text) {
         std::string cut;
@@ -260,93 +263,94 @@ std::string verdict_line(const CrashReport& report, std::string_view path, std::
     };
     to["event"] = "verdict";
     to["version"] = kReportFormatVersion;
-    to["class"] = word_of(report.kind);
-    to["code"] = code_text(code_of(report));
-    to["fingerprint"] = report.fingerprint;
-    add("verdict", report.verdict);
-    const CrashCall* const call = report.call();
-    const bool is_failed = call == nullptr && report.suspects.empty();
-    const CrashCall* const named = is_failed ? report.reported_failure() : call;
-    if (named != nullptr) {
-        add("kernel", named->name);
-        add_unless(to, "run", named->run, ring::kNoRun);
-        add_unless(to, "call", named->call, ring::kNoCall);
+    to["class"] = word_of(verdict.kind);
+    to["code"] = code_text(verdict.code);
+    to["fingerprint"] = verdict.fingerprint;
+    add("verdict", verdict.headline);
+    if (const std::optional<CrashCall>& call = verdict.culprit.call) {
+        add("kernel", call->name);
+        add_unless(to, "run", call->run, ring::kNoRun);
+        add_unless(to, "call", call->call, ring::kNoCall);
     }
-    to["pid"] = report.end.pid;
-    add("rank", report.end.rank);
-    if (report.end.signal != 0) to["signal"] = signal_name(report.end.signal);
-    if (report.end.exit_status) to["exit_status"] = *report.end.exit_status;
-    if (report.findings != 0) to["findings"] = report.findings;
+    to["pid"] = evidence.end.pid;
+    add("rank", evidence.end.rank);
+    if (evidence.end.signal != 0) to["signal"] = signal_name(evidence.end.signal);
+    if (evidence.end.exit_status) to["exit_status"] = *evidence.end.exit_status;
+    if (evidence.finding_count != 0) to["findings"] = evidence.finding_count;
     add("report", path);
     return dumped(to, -1) + "\n";
 }
 
+/// Adds what is known of the calls at the end of the process and before.
+void add_calls(Json& to, const Evidence& evidence) {
+    if (evidence.by_markers) to["by_markers"] = true;
+    if (evidence.by_assertion) to["by_assertion"] = true;
+    for (const SourceText& assertion : evidence.assertions)
+        to["assertions"].push_back({{"line", assertion.line}, {"source", assertion.text}});
+    add_calls(to, "suspects", evidence.suspects);
+    add_unless(to, "suspect_count", evidence.suspect_count, 0);
+    if (evidence.by_assertion) add_unless(to, "without_source", evidence.without_source, 0);
+    if (evidence.unended_count != 0) to["unended_count"] = evidence.unended_count;
+    add_calls(to, "unended", evidence.unended);
+    add_calls(to, "in_flight", evidence.in_flight);
+    add_calls(to, "also_in_flight", evidence.also_in_flight);
+    if (evidence.failed) to["failed"] = json_of(*evidence.failed);
+    if (evidence.failed_survived) to["failed_survived"] = true;
+    if (evidence.last) to["last"] = json_of(*evidence.last);
+    add_calls(to, "before", evidence.before);
+    add_calls(to, "before_elsewhere", evidence.before_elsewhere);
+}
+
 }  // namespace
 
-void append_report_json(const CrashReport& report, std::string& out) {
+std::string report_json(const Report& report) {
+    const auto& [evidence, verdict] = report;
     Json to;
     to["format"] = kReportFormatName;
     to["version"] = kReportFormatVersion;
-    to["class"] = word_of(report.kind);
-    to["code"] = code_text(code_of(report));
-    to["verdict"] = report.verdict;
-    to["fingerprint"] = report.fingerprint;
-    to["coarse_fingerprint"] = report.coarse_fingerprint;
-    to["ended"] = json_of(report.end);
-    if (const CrashCall* const call = report.call()) to["call"] = json_of(*call);
-    if (report.device) to["device"] = json_of(*report.device);
-    for (const NearMemory& near : report.allocations)
+    to["class"] = word_of(verdict.kind);
+    to["code"] = code_text(verdict.code);
+    to["verdict"] = verdict.headline;
+    to["fingerprint"] = verdict.fingerprint;
+    to["coarse_fingerprint"] = verdict.coarse_fingerprint;
+    to["ended"] = json_of(evidence.end);
+    if (const CrashCall* const call = evidence.call()) to["call"] = json_of(*call);
+    if (evidence.device) to["device"] = json_of(*evidence.device, verdict.access);
+    for (const NearMemory& near : verdict.memory)
         to["allocations"].push_back(json_of(near));
-    if (report.shortage) to["shortage"] = json_of(*report.shortage);
-    if (report.hang) to["hang"] = json_of(*report.hang);
-    if (report.by_markers) to["by_markers"] = true;
-    if (report.by_assertion) to["by_assertion"] = true;
-    for (const SourceText& assertion : report.assertions)
-        to["assertions"].push_back({{"line", assertion.line}, {"source", assertion.text}});
-    add_calls(to, "suspects", report.suspects);
-    add_unless(to, "suspect_count", report.suspect_count, 0);
-    if (report.by_assertion) add_unless(to, "without_source", report.without_source, 0);
-    if (report.unended_count != 0) to["unended_count"] = report.unended_count;
-    add_calls(to, "unended", report.unended);
-    add_calls(to, "in_flight", report.in_flight);
-    add_calls(to, "also_in_flight", report.also_in_flight);
-    if (report.failed) to["failed"] = json_of(*report.failed);
-    if (report.failed_survived) to["failed_survived"] = true;
-    if (report.last) to["last"] = json_of(*report.last);
-    add_calls(to, "before", report.before);
-    add_calls(to, "before_elsewhere", report.before_elsewhere);
-    for (const CrashArgument& argument : report.arguments)
-        to["arguments"].push_back(json_of(argument));
-    if (report.finding) {
+    if (evidence.shortage) to["shortage"] = json_of(*evidence.shortage);
+    if (evidence.hang) to["hang"] = json_of(*evidence.hang);
+    add_calls(to, evidence);
+    for (std::size_t i = 0; i < evidence.arguments.size(); ++i)
+        to["arguments"].push_back(json_of(evidence.arguments[i], verdict.culprit.is_suspect(i)));
+    if (evidence.finding) {
         std::string line;
-        append_finding_json(*report.finding, line);
+        append_finding_json(*evidence.finding, line);
         to["finding"] = Json::parse(line, nullptr, false);
     }
-    Json& seen = to["seen"];
-    seen["processes"] = report.processes;
-    seen["runs"] = report.runs;
-    seen["calls"] = report.calls;
-    seen["findings"] = report.findings;
-    if (report.oom_kills) to["oom_kills"] = *report.oom_kills;
-    to["library"] = report.library;
-    to["environment"] = json_of(report.environment);
-    to["variables"] = json_of(report.variables);
-    to["command"] = report.command;
-    add_text(to, "working_folder", report.working_folder);
-    add_list(to, "repeat", report.repeat);
-    add_text(to, "repeat_script", report.repeat_script);
-    add_list(to, "try", report.next);
-    add_list(to, "notes", report.notes);
-    out += dumped(to, 2) + "\n";
+    to["seen"] = {{"processes", evidence.processes},
+                  {"runs", evidence.runs},
+                  {"calls", evidence.calls},
+                  {"findings", evidence.finding_count}};
+    if (evidence.oom_kills) to["oom_kills"] = *evidence.oom_kills;
+    to["library"] = evidence.library;
+    to["environment"] = json_of(evidence.versions);
+    to["variables"] = json_of(evidence.variables);
+    to["command"] = evidence.command;
+    add_text(to, "working_folder", evidence.working_folder);
+    add_list(to, "repeat", verdict.repeat);
+    add_list(to, "try", verdict.advice);
+    add_list(to, "notes", evidence.notes);
+    return dumped(to, 2) + "\n";
 }
 
-void append_verdict_line(const CrashReport& report, std::string_view path, std::string& out) {
+std::string verdict_line(const Report& report, std::string_view path) {
     // A character becomes at most four bytes, and everything else in the line takes about four hundred.
     constexpr std::size_t kSurelyFits = 128;
-    std::string line = verdict_line(report, path, kVerdictBytes);
+    std::string line = line_of(report, path, kVerdictBytes);
     for (std::size_t most = kVerdictBytes / 2; line.size() > kVerdictBytes && most >= kSurelyFits; most /= 2)
-        line = verdict_line(report, path, most);
-    out += line;
+        line = line_of(report, path, most);
+    return line;
 }
 
 }  // namespace aoti_dbg

@@ -1,5 +1,4 @@
-// Analyzes a run from outside after its exit. It selects the process to report and gathers what its ring, its
-// events and the kept sources say. It must not write; report_files does.
+// A run as the process that waited for it knows it. Plain data.
 #pragma once
 
 #include <sys/types.h>
@@ -9,10 +8,19 @@
 #include <string>
 #include <vector>
 
-#include "triage/gather/tally_page.hpp"
-#include "triage/judge/crash_report.hpp"
-
 namespace aoti_dbg {
+
+/// The counts of a run. `loaded` counts programs: one that replaces itself by exec counts twice.
+struct Seen {
+    std::uint32_t loaded = 0;
+    std::uint32_t partaking = 0;
+    std::uint32_t models = 0;
+    std::uint32_t recording = 0;
+    std::uint32_t left_out = 0;
+    std::uint32_t findings = 0;
+    std::int32_t cuda_error = 0;  // destroyed a context in a process without any other record
+    std::uint32_t idle = 0;       // processes that could have recorded calls and did not
+};
 
 /// A program that was started and has ended.
 struct EndedRun {
@@ -25,19 +33,13 @@ struct EndedRun {
     bool has_status = true;                  // false: its exit is unknown, or it still runs
     int stopped_by = 0;                      // the signal sent to end it while it ran; 0: none
     std::uint64_t stopped_unix_ns = 0;       // when it was sent
-    bool asks_itself = false;                // the process requests its own report at exit and waits for it
+    bool is_own_request = false;             // the process requests its own report at exit and waits for it
     std::optional<Seen> seen;                // what its processes counted, even if they could not write
     // The path of the report.json created while it ran; empty if it could not be written.
     std::optional<std::string> earlier_report;
 };
 
-struct Triage {
-    CrashReport report;  // after conclude()
-    // It ended by a fatal signal, by a failed call or inside a call, or it has findings.
-    bool is_worth_reporting = false;
-    std::vector<aoti_dbg::Finding> findings;  // the first few
-};
-
-Triage inspect(const EndedRun& run);
+/// True if the run may have ended in a hang, or because of one.
+bool may_be_hang(const EndedRun& run);
 
 }  // namespace aoti_dbg

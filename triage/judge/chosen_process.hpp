@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "triage/gather/recorded_processes.hpp"
-#include "triage/gather/triage.hpp"
-#include "triage/judge/crash_report.hpp"
+#include "triage/judge/ended_run.hpp"
+#include "triage/judge/evidence.hpp"
+#include "triage/judge/recorded_process.hpp"
 
 namespace aoti_dbg {
 

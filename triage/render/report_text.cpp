@@ -1,5 +1,6 @@
-// A report as text: the verdict, then what happened, where, which tensor and what wrote it. How to reproduce
-// it, what to try, and the details follow. Lines wrap, and nothing is cut or omitted.
+// See report_text.hpp.
+#include "triage/render/report_text.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -8,9 +9,10 @@
 #include "base/words.hpp"
 #include "serializer/codes.hpp"
 #include "serializer/number_text.hpp"
-#include "triage/judge/crash_report.hpp"
-#include "triage/judge/reproduce_script.hpp"
+#include "triage/judge/memory_words.hpp"
+#include "triage/judge/repeat_commands.hpp"
 #include "triage/render/report_page.hpp"
+#include "triage/render/wrapped_text.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -116,15 +118,16 @@ std::string argument_text(const CrashArgument& argument) {
     return text + (text.empty() || tensor.empty() ? "" : ", ") + tensor;
 }
 
-std::vector<std::string> texts_of(const std::vector<CrashArgument>& arguments, bool is_known) {
+std::vector<std::string> texts_of(const std::vector<CrashArgument>& arguments, const Culprit& culprit) {
+    const std::string mark = culprit.is_argument_certain ? "  <- this one" : "  <- likely this one";
     std::vector<std::string> texts;
     texts.reserve(arguments.size());
-    for (const CrashArgument& argument : arguments) {
-        const std::string what = argument_text(argument);
-        std::string text = argument.label + (what.empty() ? "" : ": " + what);
-        if (argument.is_suspect) text += is_known ? "  <- this one" : "  <- likely this one";
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const bool is_suspect = culprit.is_suspect(i);
+        const std::string what = argument_text(arguments[i]);
+        std::string text = arguments[i].label + (what.empty() ? "" : ": " + what) + (is_suspect ? mark : "");
         // The suspect comes first, because readers look for it first.
-        texts.insert(argument.is_suspect ? texts.begin() : texts.end(), std::move(text));
+        texts.insert(is_suspect ? texts.begin() : texts.end(), std::move(text));
     }
     return texts;
 }
@@ -136,16 +139,16 @@ std::vector<std::string> writers_of(const std::vector<CrashArgument>& arguments)
     return texts;
 }
 
-std::string device_text(const DeviceFault& fault) {
+std::string device_text(const DeviceFault& fault, const PlacedAccess& access) {
     std::string text;
     const auto add = [&text](const char* before, const std::string& what) {
         if (!what.empty()) text.append(text.empty() ? "" : " ").append(before).append(what);
     };
-    add("block ", fault.block + (fault.thread.empty() ? "" : ", thread " + fault.thread));
+    add("block ", fault.block + (access.thread.empty() ? "" : ", thread " + access.thread));
     add("of grid ", fault.grid);
     add("x ", fault.block_size);
     add("on ", fault.device);
-    add("at address ", fault.address);
+    add("at address ", access.address);
     if (fault.block.empty())
         text += std::string(text.empty() ? "" : ", ") + "in a block that has already ended";
     if (fault.is_running)
@@ -170,13 +173,11 @@ std::vector<std::string> stuck_texts(const Hang& hang) {
     return texts;
 }
 
-/// Returns the commands, or how to run the script with them. A page cannot hold control characters, so a
-/// command with some is marked as inexact.
-std::vector<std::string> command_lines(const CrashReport& report) {
-    if (has_long_commands(report) && !report.repeat_script.empty()) return script_lines(report);
-    std::vector<std::string> lines = repeat_lines(report, kValueColumns);
+/// A page cannot hold control characters, so a command with some is marked as inexact.
+std::vector<std::string> command_lines(const std::vector<std::string>& commands) {
+    std::vector<std::string> lines = repeat_lines(commands, kValueColumns);
     if (!lines.empty()) return lines;
-    for (const std::string& command : report.repeat)
+    for (const std::string& command : commands)
         for (const std::string& line : wrapped("(exact in report.json) " + command, kValueColumns))
             lines.push_back(line);
     return lines;
@@ -191,9 +192,9 @@ std::string shortage_line(const Shortage& shortage) {
     return text;
 }
 
-std::string environment_text(const CrashReport& report) {
-    std::string text = "aoti-dbg " + report.library;
-    for (const auto& [name, value] : report.environment)
+std::string versions_text(const Evidence& evidence) {
+    std::string text = "aoti-dbg " + evidence.library;
+    for (const auto& [name, value] : evidence.versions)
         text.append(", ").append(name).append(" ").append(value);
     return text;
 }
@@ -206,90 +207,89 @@ std::vector<std::string> texts_of(const std::vector<SourceText>& lines) {
     return texts;
 }
 
-std::string counts_text(const CrashReport& report) {
-    return std::to_string(report.processes) + (report.processes == 1 ? " process, " : " processes, ") +
-           counted(report.runs, "run") + ", " + counted(report.calls, "call") + ", " +
-           counted(report.findings, "finding");
+std::string counts_text(const Evidence& evidence) {
+    return std::to_string(evidence.processes) + (evidence.processes == 1 ? " process, " : " processes, ") +
+           counted(evidence.runs, "run") + ", " + counted(evidence.calls, "call") + ", " +
+           counted(evidence.finding_count, "finding");
 }
 
-void add_what_happened(const CrashReport& report, ReportPage& page) {
-    page.add("process", ending_text(report.end));
-    if (report.device && !report.device->is_running) page.add("fault", device_text(*report.device));
-    if (report.hang) page.add_list("stalled", stuck_texts(*report.hang));
-    if (report.device && report.device->is_running) page.add("running", device_text(*report.device));
-    if (report.shortage) page.add("memory", shortage_line(*report.shortage));
-    if (report.finding && report.finding->kind == Finding::Kind::argument)
-        page.add("finding", argument_title(*report.finding));
+void add_what_happened(const Report& report, ReportPage& page) {
+    const Evidence& evidence = report.evidence;
+    page.add("process", ending_text(evidence.end));
+    if (evidence.device && !evidence.device->is_running)
+        page.add("fault", device_text(*evidence.device, report.verdict.access));
+    if (evidence.hang) page.add_list("stalled", stuck_texts(*evidence.hang));
+    if (evidence.device && evidence.device->is_running)
+        page.add("running", device_text(*evidence.device, report.verdict.access));
+    if (evidence.shortage) page.add("memory", shortage_line(*evidence.shortage));
+    if (evidence.finding && evidence.finding->kind == Finding::Kind::argument)
+        page.add("finding", argument_title(*evidence.finding));
 }
 
-/// Returns the call that the report is about, or null if there are several candidates.
-const CrashCall* named_call(const CrashReport& report) {
-    if (const CrashCall* const call = report.call()) return call;
-    return report.in_flight.empty() && report.suspects.empty() ? report.reported_failure() : nullptr;
-}
-
-void add_where(const CrashReport& report, ReportPage& page) {
-    const CrashCall* const call = named_call(report);
-    if (call != nullptr) page.add("call", whereabouts(*call));
-    if (report.device && !report.device->source.empty())
-        page.add("source", "line " + std::to_string(report.device->line) + ": " + report.device->source);
-    page.add_list(report.assertions.size() == 1 ? "assertion" : "assertions", texts_of(report.assertions));
-    page.add_list("candidates", with_count(texts_of(report.suspects), report.suspect_count));
-    if (report.in_flight.size() > 1) page.add_list("in flight", texts_of(report.in_flight));
-    if (!report.faulted)
-        page.add_list("unfinished", with_count(texts_of(report.unended), report.unended_count));
-    if (report.hang)
-        page.add_list("unfinished", with_count(texts_of(report.hang->unended), report.hang->unended_count));
-    if (report.hang && !report.hang->calls.empty())
-        page.add_list("stack", report.hang->calls.front().place.callers);
-    if (call == nullptr) return;
+void add_where(const Report& report, ReportPage& page) {
+    const Evidence& evidence = report.evidence;
+    // A failed call is not the only candidate if calls are in flight.
+    const bool is_named = evidence.call() != nullptr || evidence.in_flight.empty();
+    const std::optional<CrashCall> call = is_named ? report.verdict.culprit.call : std::nullopt;
+    if (call) page.add("call", whereabouts(*call));
+    if (evidence.device && !evidence.device->source.empty())
+        page.add("source", "line " + std::to_string(evidence.device->line) + ": " + evidence.device->source);
+    page.add_list(evidence.assertions.size() == 1 ? "assertion" : "assertions",
+                  texts_of(evidence.assertions));
+    page.add_list("candidates", with_count(texts_of(evidence.suspects), evidence.suspect_count));
+    if (evidence.in_flight.size() > 1) page.add_list("in flight", texts_of(evidence.in_flight));
+    if (!evidence.faulted)
+        page.add_list("unfinished", with_count(texts_of(evidence.unended), evidence.unended_count));
+    if (evidence.hang)
+        page.add_list("unfinished",
+                      with_count(texts_of(evidence.hang->unended), evidence.hang->unended_count));
+    if (evidence.hang && !evidence.hang->calls.empty())
+        page.add_list("stack", evidence.hang->calls.front().place.callers);
+    if (!call) return;
     page.add("package",
              call->package + (call->package.empty() || call->path.empty() ? "" : ", " + call->path));
     page.add("ATen", joined(call->original_aten, ", "));
     page.add("nodes", joined(call->source_nodes, ", "));
 }
 
-void add_tensors(const CrashReport& report, ReportPage& page) {
-    const bool is_placed = report.device && report.device->accessed &&
-                           !report.device->accessed->label.empty() && !report.device->accessed->is_likely;
-    page.add_list("arguments", texts_of(report.arguments, report.found || is_placed));
-    if (report.device) page.add_list("memory", memory_texts(report.allocations));
-    page.add_list("written by", writers_of(report.arguments));
+void add_tensors(const Report& report, ReportPage& page) {
+    const Evidence& evidence = report.evidence;
+    page.add_list("arguments", texts_of(evidence.arguments, report.verdict.culprit));
+    if (evidence.device) page.add_list("memory", memory_texts(report.verdict.memory));
+    page.add_list("written by", writers_of(evidence.arguments));
 }
 
-void add_what_to_do(const CrashReport& report, ReportPage& page) {
-    page.add_whole("reproduce", command_lines(report));
-    page.add("in directory", report.working_folder);
-    page.add_list("try", report.next);
-    if (report.finding) page.add("suppression", report.finding->suppression);
-    page.add_list("notes", report.notes);
+void add_what_to_do(const Report& report, ReportPage& page) {
+    page.add_whole("reproduce", command_lines(report.verdict.repeat));
+    page.add("in directory", report.evidence.working_folder);
+    page.add_list("try", report.verdict.advice);
+    if (report.evidence.finding) page.add("suppression", report.evidence.finding->suppression);
+    page.add_list("notes", report.evidence.notes);
 }
 
-void add_details(const CrashReport& report, ReportPage& page) {
-    page.add_list("before", texts_of(report.before));
-    page.add_list("other streams", texts_with_streams(report.before_elsewhere));
-    page.add_list("other threads", texts_of(report.also_in_flight));
-    if (report.faulted)
-        page.add_list("unfinished", with_count(texts_with_streams(report.unended), report.unended_count));
-    page.add("recorded", counts_text(report));
-    page.add("versions", environment_text(report));
-    const std::string code = code_text(code_of(report));
+void add_details(const Report& report, ReportPage& page) {
+    const Evidence& evidence = report.evidence;
+    page.add_list("before", texts_of(evidence.before));
+    page.add_list("other streams", texts_with_streams(evidence.before_elsewhere));
+    page.add_list("other threads", texts_of(evidence.also_in_flight));
+    if (evidence.faulted)
+        page.add_list("unfinished", with_count(texts_with_streams(evidence.unended), evidence.unended_count));
+    page.add("recorded", counts_text(evidence));
+    page.add("versions", versions_text(evidence));
+    const std::string code = code_text(report.verdict.code);
     page.add("code", code + " (see: aoti-dbg explain " + code + ")");
-    page.add("class", std::string(word_of(report.kind)) + ", fingerprint " + report.fingerprint);
+    page.add("class",
+             std::string(word_of(report.verdict.kind)) + ", fingerprint " + report.verdict.fingerprint);
 }
 
 }  // namespace
 
-bool has_long_commands(const CrashReport& report) {
-    const std::size_t lines = repeat_lines(report, kValueColumns).size();
-    return !report.repeat.empty() && (lines == 0 || lines > kRepeatLines);
-}
-
-void append_report_text(const CrashReport& report, std::string& out) {
-    for (const std::string& line : wrapped("aoti-dbg: " + report.verdict, kReportColumns))
-        out.append(line).append("\n");
-    out += '\n';
-    ReportPage page(out);
+std::string report_text(const Report& report) {
+    std::string text;
+    for (const std::string& line : wrapped("aoti-dbg: " + report.verdict.headline, kReportColumns))
+        text.append(line).append("\n");
+    text += '\n';
+    ReportPage page(text);
     add_what_happened(report, page);
     add_where(report, page);
     add_tensors(report, page);
@@ -297,6 +297,7 @@ void append_report_text(const CrashReport& report, std::string& out) {
     add_what_to_do(report, page);
     page.add_gap();
     add_details(report, page);
+    return text;
 }
 
 }  // namespace aoti_dbg

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "triage/gather/recorded_processes.hpp"
-#include "triage/gather/triage.hpp"
+#include "triage/judge/ended_run.hpp"
 
 namespace aoti_dbg {
 
-/// `told` is the process that the report is about; null if there is none. The report must already have its
+/// `process` is the process that the report is about; null if there is none. The report must already have its
 /// device fault.
-void add_environment(const RecordedProcess* told, const EndedRun& run, CrashReport& report);
+void add_versions(const RecordedProcess* process, const EndedRun& run, Evidence& evidence);
 
 }  // namespace aoti_dbg

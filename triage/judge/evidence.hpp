@@ -1,7 +1,7 @@
-// An abnormal exit as a struct, as a screen of text, as report.json and as one line (all described in
-// docs/reference/report.md). It owns its data, because the process is gone. This code judges and renders
-// facts that triage/gather collects. It must not touch the process. It allocates freely, so do not call it in
-// a crashing process.
+// What is known about how a run ended, as plain data: triage/gather reads it from the output folder, judge()
+// (verdict.hpp) draws the conclusion. It owns its data, because the process is gone. It also has the
+// questions that the evidence alone answers, so that gather knows what to read next. It must not read
+// anything.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,23 @@
 
 #include "serializer/allocation_map.hpp"
 #include "serializer/crash_call.hpp"
-#include "serializer/cuda_error.hpp"
 #include "serializer/finding.hpp"
 #include "serializer/hang.hpp"
-#include "triage/judge/fault_words.hpp"
 
 namespace aoti_dbg {
 
-inline constexpr std::string_view kReportFormatName = "aoti-dbg-report";
-inline constexpr std::uint32_t kReportFormatVersion = 1;
+/// Pairs of name and value: "torch", "2.11.0".
+using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
 struct CrashArgument {
     std::string label;
     std::string what;        // "float32 [8, 16], min -1, max 2"; empty if only its name is known
     std::string written_by;  // last, before the call: "triton_poi_fused_exp_0 (call 3)"; empty: unknown
-    bool is_suspect = false;
     // The address range of a tensor's elements. 0 means unknown.
     std::uint64_t begin = 0;
     std::uint64_t bytes = 0;
-    std::string parameter = {};  // of the kernel or op; empty: unknown
+    bool is_from_tensor_map = false;  // this range; it must not influence the judgment of a fault
+    std::string parameter = {};       // of the kernel or op; empty: unknown
     // A tensor's properties from the model's source or from measurement.
     std::string dtype = {};  // empty: unknown
     bool has_sizes = false;
@@ -44,6 +42,20 @@ struct CrashArgument {
 struct SourceText {
     std::uint32_t line = 0;
     std::string text;
+};
+
+/// The access of a memory fault, decoded from the faulting instruction.
+struct FaultedAccess {
+    std::string what;         // "read", "write", "atomic"
+    std::uint32_t bytes = 0;  // per thread; 0: unknown
+    std::string memory;       // "shared", "local"; empty: device memory
+    struct Thread {
+        std::string index;
+        std::uint64_t address = 0;
+    };
+    std::vector<Thread> threads;  // any of them may have faulted; empty: their registers are lost
+    bool is_certain = false;      // the registers are unchanged since the access
+    std::string parameters;       // kernel parameters of the launch
 };
 
 /// Where on a device a kernel faulted, or loops forever, as read from a core dump. Empty and 0 mean unknown.
@@ -101,15 +113,12 @@ struct CrashEnd {
     [[nodiscard]] bool is_known() const { return signal != 0 || has_own_status() || is_running; }
 };
 
-struct CrashReport {
-    // Facts.
+struct Evidence {
     CrashEnd end;
     std::vector<std::string> command;  // of the started program
     std::string working_folder;        // working directory at its start; empty: unknown
     std::string tool;                  // the path by which a shell finds aoti-dbg; empty: by its name
-    std::vector<std::pair<std::string, std::string>> flags;             // options of `aoti-dbg run` to keep
-    std::vector<std::pair<std::string, std::string>> repeat_variables;  // variables that `command` was
-                                                                        // started with
+    NamedTexts flags;                  // options of `aoti-dbg run` to keep
     // The innermost open call of each thread. If the thread that received the signal is known, `in_flight`
     // has only its call, and `also_in_flight` has the others.
     std::vector<CrashCall> in_flight;
@@ -143,33 +152,26 @@ struct CrashReport {
     std::vector<NearMemory> allocations;  // memory at the address of `device`, or near it
     std::optional<Shortage> shortage;     // the lack of memory that explains `failed`
     std::optional<Hang> hang;
+    std::vector<Finding> findings;  // the first few
+    std::uint64_t finding_count = 0;
     std::optional<Finding> finding;  // the first, or one of what was in progress at exit
-    // If the verdict is `finding`: its call, or its run if the finding is about the run's inputs.
+    // If is_about_finding(): its call, or its run if the finding is about the run's inputs.
     std::optional<CrashCall> found;
-    std::uint64_t findings = 0;
     std::uint64_t processes = 0;        // that recorded calls
     std::uint64_t loaded = 0;           // processes that loaded the library, as they counted; 0: unknown
     std::uint64_t recording = 0;        // those that made calls, possibly without a record
     std::int32_t unrecorded_error = 0;  // destroyed a context in a process without a record; 0: none
+    bool is_exit_known = true;          // the command waited for the started program
+    bool has_dead_context = false;      // a launch of the process returned an error that destroys its context
+    bool has_unexplained_end = false;   // another process ended abnormally without a known cause
     std::uint64_t runs = 0;             // of all processes
     std::uint64_t calls = 0;
     std::optional<std::uint64_t> oom_kills;  // in our control group, during the run
     bool uses_cuda = false;
-    std::vector<std::pair<std::string, std::string>> environment;  // name and value: "torch", "2.11.0"
-    std::vector<std::pair<std::string, std::string>> variables;    // of the program's environment
-    std::string library;                                           // library version
-    std::vector<std::string> notes;                                // reasons for doubt, as whole clauses
-
-    // Set by conclude().
-    CrashClass kind = CrashClass::unknown;
-    std::string verdict;  // a sentence without full stop
-    std::string fingerprint;
-    std::string coarse_fingerprint;   // the fingerprint without the line
-    std::vector<std::string> repeat;  // shell commands
-
-    // The script with these commands if has_long_commands(). The code that writes the script sets it.
-    std::string repeat_script;
-    std::vector<std::string> next;  // suggestions
+    NamedTexts versions;             // of software, devices and packages
+    NamedTexts variables;            // of the program's environment
+    std::string library;             // library version
+    std::vector<std::string> notes;  // reasons for doubt, as whole clauses
 
     /// Returns the call that the report is about, or null if there are several candidates or none.
     [[nodiscard]] const CrashCall* call() const;
@@ -179,8 +181,14 @@ struct CrashReport {
     [[nodiscard]] const CrashCall* reported_failure() const;
 };
 
-/// True if the verdict is the finding, not how the program ended. It uses all facts except `found`.
-bool is_about_finding(const CrashReport& report);
+/// True if the report is about the finding, not how the program ended. It uses all evidence except `found`.
+bool is_about_finding(const Evidence& evidence);
+
+/// True if the evidence is about a failed call.
+bool is_about_failure(const Evidence& evidence);
+
+/// True for a shortage outside any call, where only the process's exit shows the failure.
+bool is_about_shortage(const Evidence& evidence);
 
 /// True if the finding may belong to the call's run. Each model counts its own runs.
 bool is_of_run_of(const Finding& finding, const CrashCall& call);
@@ -191,47 +199,18 @@ bool may_come_of_failure(const CrashEnd& end);
 
 /// As may_come_of_failure(), after an error that makes the device unusable. The driver's own threads are
 /// known to crash after such an error.
-bool may_come_of_lost_context(const CrashReport& report);
+bool may_come_of_lost_context(const Evidence& evidence);
 
 /// True if the signal means that the processor or the program itself detected an error.
 bool is_fault(int signal);
 
+/// True for the errors illegal address, misaligned address and invalid address space.
+bool is_memory_fault(std::int32_t error);
+
 /// Returns "SIGSEGV", or "signal 34" if it has no name.
 std::string signal_name(int signal);
 
-/// Quotes `words` so that a shell takes them literally.
-std::string shell_text(const std::vector<std::string>& words);
-
 /// True if the process ended inside a call and the cause is unknown.
-[[nodiscard]] bool has_unknown_end(const CrashReport& report);
-
-/// Judges the report. The same facts give the same result, whatever the addresses, processes and times.
-void conclude(CrashReport& report);
-
-/// Returns sixteen hexadecimal digits over the words. No word may contain a place or a time.
-std::string fingerprint_of(const std::vector<std::string_view>& words);
-
-/// Returns the code (codes.hpp) of the finding that the verdict is about, or else of the class.
-std::uint32_t code_of(const CrashReport& report);
-
-/// Returns an Inductor kernel name such as "triton_poi_fused_index_3" without its number, which only counts
-/// the kernels before it.
-std::string_view without_ordinal(std::string_view kernel);
-
-/// True if `repeat` takes many lines or has characters that a page cannot show.
-bool has_long_commands(const CrashReport& report);
-
-/// Appends the verdict, a blank line, and the known facts in order of use. Lines wrap, and nothing is
-/// omitted.
-void append_report_text(const CrashReport& report, std::string& out);
-
-/// Appends the whole file report.json.
-void append_report_json(const CrashReport& report, std::string& out);
-
-inline constexpr std::size_t kVerdictBytes = 2048;
-
-/// Appends one line of JSON of at most kVerdictBytes, including the newline. `path` is the path of the full
-/// report.
-void append_verdict_line(const CrashReport& report, std::string_view path, std::string& out);
+[[nodiscard]] bool has_unknown_end(const Evidence& evidence);
 
 }  // namespace aoti_dbg
