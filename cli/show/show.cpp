@@ -34,12 +34,6 @@ constexpr std::size_t kWidestPadding = 72;
 constexpr std::uint32_t kDeepestIndent = 16;
 constexpr std::size_t kOthersShown = 8;
 
-std::string clean(std::string_view text) {
-    std::string result;
-    append_clean(text, result);
-    return result;
-}
-
 const char* word_for(ring::CallKind kind) {
     switch (kind) {
         case ring::CallKind::unknown:
@@ -114,8 +108,8 @@ std::string summary(const std::string& path, const Contents& contents, const std
     const std::uint64_t begun = calls.empty() ? 0 : calls.back().record->seq;
     const auto open =
         std::count_if(calls.begin(), calls.end(), [](const Call& c) { return is_open(*c.record); });
-    std::string text = "ring      " + clean(path) + "\n";
-    text += "program   " + clean(header.program) + "\n";
+    std::string text = "ring      " + clean_text(path) + "\n";
+    text += "program   " + clean_text(header.program) + "\n";
     text += "process   " + std::to_string(header.pid) + ", started " +
             local_time(static_cast<std::time_t>(header.start_unix_ns / 1000000000U)).value_or("?") + "\n";
     text += "ended     " + how_it_ended(header) + "\n";
@@ -188,7 +182,7 @@ std::string table(const Contents& contents, const std::vector<Call>& calls, cons
             {std::to_string(record.seq), duration(static_cast<double>(end - record.begin_ticks) * tick),
              std::to_string(call.thread->tid), device_of(contents, record), unless(record.run, ring::kNoRun),
              unless(record.call, ring::kNoCall), word_for(record.kind),
-             std::string(2UL * depth, ' ') + clean(contents.name(record.name)), state_of(record)});
+             std::string(2UL * depth, ' ') + clean_text(contents.name(record.name)), state_of(record)});
     }
     const auto leave_out = [&](std::ptrdiff_t column) {
         for (Row& row : rows)
@@ -238,7 +232,7 @@ int show(const ShowRequest& request) {
     const std::vector<std::string>& others = found.value().others;
     if (!others.empty()) text += "\nother rings here, newest first:\n";
     for (std::size_t i = 0; i < std::min(others.size(), kOthersShown); ++i)
-        text += "  " + clean(others[i]) + "\n";
+        text += "  " + clean_text(others[i]) + "\n";
     return print(text);
 }
 

@@ -1,8 +1,6 @@
 // See allocation_observer.hpp.
 #include "shim/faults/allocation_observer.hpp"
 
-#include <cuda.h>
-
 #include <cstring>
 
 #include "shim/faults/allocations.hpp"

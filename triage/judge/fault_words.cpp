@@ -8,6 +8,7 @@
 
 #include "base/clean_text.hpp"
 #include "base/words.hpp"
+#include "serializer/number_text.hpp"
 #include "triage/judge/verdict_words.hpp"
 
 namespace aoti_dbg {
@@ -20,12 +21,6 @@ constexpr std::uint64_t kFar = std::uint64_t{64} << 30U;
 // Beyond this, and at 0, the address is meaningless: it is not that of the access, or the pointer is garbage.
 constexpr std::uint64_t kUnknown = std::uint64_t{1} << 40U;
 constexpr std::int32_t kMisaligned = 716;
-
-std::string hexadecimal(std::uint64_t number) {
-    std::array<char, 24> text{};
-    std::snprintf(text.data(), text.size(), "0x%" PRIx64, number);
-    return text.data();
-}
 
 struct Position {
     Place place = Place::unknown;
@@ -168,7 +163,7 @@ PlacedAccess place_access(const DeviceFault& fault, const std::vector<CrashArgum
     const CrashArgument* const by_line = ranged(placed.suspects, arguments);
     const FaultedAccess::Thread& thread = thread_of(fault, arguments, by_line);
     placed.thread = thread.index;
-    placed.address = hexadecimal(thread.address);
+    placed.address = hex_text(thread.address);
     placed.is_of_thread = true;
     placed.is_likely = !fault.accessed->is_certain;
     place_at(thread.address, fault, arguments, by_line, placed);

@@ -67,12 +67,6 @@ std::string unlikely_text(CrashCall call) {
 
 }  // namespace
 
-std::string clean_text(std::string_view text) {
-    std::string result;
-    append_clean(text, result);
-    return result;
-}
-
 std::string ending_words(const CrashEnd& end) {
     if (end.signal != 0) return signal_words(end);
     if (end.has_own_status()) return "the program exited with status " + std::to_string(*end.exit_status);

@@ -10,9 +10,6 @@
 
 namespace aoti_dbg {
 
-/// Returns `text` without control characters and broken UTF-8.
-std::string clean_text(std::string_view text);
-
 /// "segmentation fault (SIGSEGV)", "the program exited with status 3", "process 17 ended abnormally".
 std::string ending_words(const CrashEnd& end);
 

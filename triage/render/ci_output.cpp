@@ -15,8 +15,7 @@ void append_escaped(std::string_view text, bool is_property, std::string& out) {
     // The command's own form of a line end is the only useful control character here.
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
-        std::string clean;
-        append_clean(text.substr(0, end), clean);
+        const std::string clean = clean_text(text.substr(0, end));
         for (const char c : clean) {
             if (c == '%') {
                 out += "%25";
@@ -38,8 +37,7 @@ std::string xml_text(std::string_view text) {
     std::string out;
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
-        std::string clean;
-        append_clean(text.substr(0, end), clean);
+        const std::string clean = clean_text(text.substr(0, end));
         for (std::size_t i = 0; i < clean.size(); ++i) {
             const std::string_view rest = std::string_view(clean).substr(i);
             if (rest.substr(0, 3) == "\xEF\xBF\xBE" || rest.substr(0, 3) == "\xEF\xBF\xBF") {

@@ -124,12 +124,6 @@ Json json_of(const DeviceFault& fault, const PlacedAccess& placed) {
     return to;
 }
 
-std::string address_text(std::uint64_t address) {
-    std::string text = "0x";
-    append_short_hex(address, text);
-    return text;
-}
-
 void add_device_name(Json& to, std::int32_t device) {
     if (device != allocations::kNoDevice) to["device"] = device_name(device);
 }
@@ -141,7 +135,7 @@ Json json_of(const NearTensor& near) {
     to["place"] = word_of(near.place);
     to["text"] = near_text(near);
     add_text(to, "name", near.name);
-    to["address"] = address_text(near.address);
+    to["address"] = hex_text(near.address);
     to["bytes"] = near.bytes;
     to["distance"] = near.distance;
     to["run"] = near.run;
@@ -161,7 +155,7 @@ Json json_of(const NearMemory& near) {
     to["place"] = word_of(near.place);
     to["text"] = near_text(near);
     if (near.place == NearMemory::Place::nowhere) return to;
-    to["address"] = address_text(near.address);
+    to["address"] = hex_text(near.address);
     to["bytes"] = near.bytes;
     to["distance"] = near.distance;
     if (near.pieces > 1) to["pieces"] = near.pieces;
@@ -240,7 +234,7 @@ Json json_of(const CrashArgument& argument, bool is_suspect) {
     add_text(to, "written_by", argument.written_by);
     if (is_suspect) to["suspect"] = true;
     if (argument.begin == 0) return to;
-    to["begin"] = address_text(argument.begin);
+    to["begin"] = hex_text(argument.begin);
     add_unless(to, "bytes", argument.bytes, 0);
     return to;
 }

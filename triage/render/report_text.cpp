@@ -17,12 +17,6 @@
 namespace aoti_dbg {
 namespace {
 
-std::string address_text(std::uint64_t address) {
-    std::string text = "0x";
-    append_short_hex(address, text);
-    return text;
-}
-
 /// "4242, /usr/bin/python3, rank 1, ended with SIGSEGV at address 0x0; the program then exited with status 3"
 std::string ending_text(const CrashEnd& end) {
     std::string text = std::to_string(end.pid);
@@ -30,7 +24,7 @@ std::string ending_text(const CrashEnd& end) {
     if (!end.rank.empty()) text += ", rank " + end.rank;
     if (end.is_running) text += ", still running";
     if (end.signal != 0) text += ", ended with " + signal_name(end.signal);
-    if (end.address) text += " at address " + address_text(*end.address);
+    if (end.address) text += " at address " + hex_text(*end.address);
     if (end.signal == 0 && end.is_descendant && !end.is_in_good_order) text += ", ended abnormally";
     if (!end.exit_status) return text;
     const std::string status = std::to_string(*end.exit_status);

@@ -5,8 +5,7 @@
 namespace aoti_dbg {
 
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
-    std::string clean;
-    append_clean(text, clean);
+    const std::string clean = clean_text(text);
     std::string_view rest = clean;
     std::vector<std::string> lines;
     while (characters_in(rest) > width) {

@@ -1,1 +1,0 @@
-set(exceptions "shim/runtime/gone.hpp shim/calls/calls.hpp")
