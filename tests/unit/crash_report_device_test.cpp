@@ -84,6 +84,25 @@ TEST_CASE("The argument that the faulting line names is a suspect, and nothing m
     CHECK(judge(evidence).fingerprint == judge(fault_on_device()).fingerprint);
 }
 
+TEST_CASE("The culprit is the call, its kernel's line and the argument, with how certain the argument is") {
+    Evidence evidence = fault_on_device();
+    evidence.arguments[1].parameter = evidence.device->parameter = "out_ptr0";
+    Culprit culprit = judge(evidence).culprit;
+    REQUIRE(culprit.call);
+    CHECK(culprit.call->call == 41);
+    CHECK(culprit.kernel == "triton_poi_fused_index_3");
+    CHECK(culprit.line == 14);
+    CHECK(culprit.arguments == std::vector<std::size_t>{1});
+    CHECK_FALSE(culprit.is_argument_certain);
+    // An address beside the argument makes it certain, but not if only the map of tensors has its range.
+    evidence.arguments[1].begin = 0x7f0000000000;
+    evidence.arguments[1].bytes = 32;
+    evidence.device->accessed = {"write", 4, "", {{"[32, 0, 0]", 0x7f0000000020}}, true, ""};
+    CHECK(judge(evidence).culprit.is_argument_certain);
+    evidence.arguments[1].is_from_tensor_map = true;
+    CHECK_FALSE(judge(evidence).culprit.is_argument_certain);
+}
+
 TEST_CASE("An argument's known dtype, sizes and address are reported once") {
     Evidence evidence = fault_on_device();
     CrashArgument tensor;
