@@ -5,6 +5,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/clean_text.hpp"
 #include "base/words.hpp"
 #include "serializer/codes.hpp"
 #include "triage/judge/advice.hpp"
