@@ -93,9 +93,9 @@ __attribute__((format(printf, 2, 0))) void speak(const char* label, const char* 
     const int prefix =
         std::snprintf(line, sizeof line, "aoti-dbg[%d:%ld] %s: ", static_cast<int>(getpid()), tid, label);
     const auto start = static_cast<std::size_t>(prefix);
-    const int wanted = std::vsnprintf(line + start, sizeof line - start, format, arguments);
-    if (wanted < 0) return;
-    std::size_t length = start + static_cast<std::size_t>(wanted);
+    const int requested = std::vsnprintf(line + start, sizeof line - start, format, arguments);
+    if (requested < 0) return;
+    std::size_t length = start + static_cast<std::size_t>(requested);
     if (length + 1 > kMessageCap) {
         length = kMessageCap - 1;
         std::memset(line + length - 3, '.', 3);

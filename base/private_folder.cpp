@@ -127,9 +127,9 @@ Status has_room(const std::string& path, std::size_t bytes) {
 
 Result<std::string> make_private_folder(std::size_t bytes, std::size_t least) {
     const char* const chosen = getenv("TMPDIR");
-    for (const std::size_t wanted : {bytes, least})
+    for (const std::size_t requested : {bytes, least})
         for (const char* parent : {chosen == nullptr ? "" : chosen, "/dev/shm", "/tmp"})
-            if (std::string path = folder_below(parent, wanted); !path.empty()) return path;
+            if (std::string path = folder_below(parent, requested); !path.empty()) return path;
     return Status::error("cannot create a private directory in $TMPDIR, /dev/shm or /tmp");
 }
 

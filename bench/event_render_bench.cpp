@@ -90,7 +90,7 @@ class Run {
         argument.measured = Measured::now;
         TensorStatistics& statistics = argument.statistics;
         statistics.dtype = DType::float16;
-        statistics.wanted = Wanted::printed | Wanted::indices | Wanted::hash;
+        statistics.requested = Requested::printed | Requested::indices | Requested::hash;
         statistics.count = std::uint64_t{4} * 128 * 512;
         statistics.hash = random_.bits();
         RealStatistics& real = statistics.real;

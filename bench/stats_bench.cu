@@ -114,7 +114,8 @@ class Bench {
         for (const std::uint64_t bytes : {1ULL << 12U, 1ULL << 16U, 1ULL << 19U, 1ULL << 21U, 1ULL << 22U})
             for (const std::uint32_t tensors : {1U, 3U, 6U, 8U})
                 launches(bytes, tensors, kPrinted);
-        for (const Wanted requested : {Wanted::findings, kPrinted, kPrinted | Wanted::indices, kAll}) {
+        for (const Requested requested :
+             {Requested::findings, kPrinted, kPrinted | Requested::indices, kAll}) {
             launches(1ULL << 16U, 3, requested);
             launches(10000, 3, requested);
         }
@@ -127,8 +128,8 @@ class Bench {
     }
 
   private:
-    static constexpr Wanted kPrinted = Wanted::findings | Wanted::printed;
-    static constexpr Wanted kAll = kPrinted | Wanted::indices | Wanted::hash;
+    static constexpr Requested kPrinted = Requested::findings | Requested::printed;
+    static constexpr Requested kAll = kPrinted | Requested::indices | Requested::hash;
     static constexpr int kInARow = 500;
 
     template <typename T>
@@ -146,9 +147,9 @@ class Bench {
         line(dtype, "CUB, sum", ms);
         must(cudaFree(temporary));
         must(cudaFree(sum));
-        bandwidth(dtype, "findings", Wanted::findings);
+        bandwidth(dtype, "findings", Requested::findings);
         bandwidth(dtype, "printed", kPrinted);
-        bandwidth(dtype, "printed, indices", Wanted::findings | Wanted::indices);
+        bandwidth(dtype, "printed, indices", Requested::findings | Requested::indices);
         bandwidth(dtype, "printed, indices, hash", kAll);
     }
 
@@ -158,7 +159,7 @@ class Bench {
                     100 * rate / copy_rate_);
     }
 
-    StatisticsLaunch launch_of(const TensorView& tensor, std::uint32_t tensors, Wanted requested) {
+    StatisticsLaunch launch_of(const TensorView& tensor, std::uint32_t tensors, Requested requested) {
         StatisticsLaunch launch;
         const std::uint32_t blocks =
             blocks_for(tensor.dtype, element_count(tensor.sizes), requested, device_.limits());
@@ -174,7 +175,7 @@ class Bench {
         return launch;
     }
 
-    void bandwidth(DType dtype, const char* what, Wanted requested) {
+    void bandwidth(DType dtype, const char* what, Requested requested) {
         const std::int64_t sizes[] = {static_cast<std::int64_t>(kBytes / element_size(dtype))};
         const std::int64_t strides[] = {1};
         StatisticsLaunch launch = launch_of({data_, dtype, sizes, strides}, 1, requested);
@@ -189,7 +190,7 @@ class Bench {
     void transposed() {
         const std::int64_t sizes[] = {16384, 16384};
         const std::int64_t strides[] = {1, 16384};
-        for (const Wanted requested : {kPrinted, kAll}) {
+        for (const Requested requested : {kPrinted, kAll}) {
             StatisticsLaunch launch = launch_of({data_, DType::float32, sizes, strides}, 1, requested);
             line(DType::float32,
                  depends_on_order(requested) ? "transposed, everything" : "transposed, printed",
@@ -197,15 +198,15 @@ class Bench {
         }
     }
 
-    void launches(std::uint64_t bytes, std::uint32_t tensors, Wanted requested) {
+    void launches(std::uint64_t bytes, std::uint32_t tensors, Requested requested) {
         const std::int64_t sizes[] = {static_cast<std::int64_t>(bytes / 2)};
         const std::int64_t strides[] = {1};
         StatisticsLaunch launch = launch_of({data_, DType::float16, sizes, strides}, tensors, requested);
-        const char* what = wants(requested, Wanted::hash)
+        const char* what = wants(requested, Requested::hash)
                                ? "everything"
-                               : (wants(requested, Wanted::indices)
+                               : (wants(requested, Requested::indices)
                                       ? "indices"
-                                      : (wants(requested, Wanted::printed) ? "printed" : "findings"));
+                                      : (wants(requested, Requested::printed) ? "printed" : "findings"));
         char text[96];
         std::snprintf(text, sizeof(text), "%u x %g KiB fp16, %u blocks, %s", tensors,
                       static_cast<double>(bytes) / 1024, launch.blocks, what);

@@ -45,8 +45,8 @@ Result<LineTable> LineTable::open(const elf::File& file) {
 
 bool LineTable::holds(const LineRow& row, std::uint64_t end, std::size_t section,
                       std::uint64_t offset) const {
-    const auto lies_in_row = [&row, end](std::uint64_t wanted) {
-        return wanted >= row.place.offset && wanted < end;
+    const auto lies_in_row = [&row, end](std::uint64_t requested) {
+        return requested >= row.place.offset && requested < end;
     };
     if (row.place.section != 0) return row.place.section == section && lies_in_row(offset);
     if (section == only_code_ && lies_in_row(offset)) return true;

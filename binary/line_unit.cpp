@@ -82,16 +82,16 @@ class Names {
         return number == 0 ? std::nullopt : old_file(number - 1);
     }
 
-    /// Without `wanted`, it skips the whole table.
-    std::optional<NameEntry> old_folder(std::optional<std::uint64_t> wanted) {
+    /// Without `requested`, it skips the whole table.
+    std::optional<NameEntry> old_folder(std::optional<std::uint64_t> requested) {
         for (std::uint64_t i = 0;; ++i) {
             const std::string_view path = cursor_.text();
             if (cursor_.has_failed() || path.empty()) return std::nullopt;
-            if (i == wanted) return NameEntry{path, 0};
+            if (i == requested) return NameEntry{path, 0};
         }
     }
 
-    std::optional<NameEntry> old_file(std::uint64_t wanted) {
+    std::optional<NameEntry> old_file(std::uint64_t requested) {
         for (std::uint64_t i = 0;; ++i) {
             NameEntry entry;
             entry.path = cursor_.text();
@@ -100,11 +100,11 @@ class Names {
             cursor_.uleb();  // time
             cursor_.uleb();  // size
             if (cursor_.has_failed()) return std::nullopt;
-            if (i == wanted) return entry;
+            if (i == requested) return entry;
         }
     }
 
-    std::optional<NameEntry> new_entry(std::optional<std::uint64_t> wanted) {
+    std::optional<NameEntry> new_entry(std::optional<std::uint64_t> requested) {
         struct Member {
             std::uint64_t what;
             std::uint64_t form;
@@ -127,7 +127,7 @@ class Names {
                     number(members[m].form);
                 }
             }
-            if (i == wanted && !cursor_.has_failed()) return entry;
+            if (i == requested && !cursor_.has_failed()) return entry;
         }
         return std::nullopt;
     }

@@ -17,7 +17,7 @@ bool holds(const auto& list, std::string_view name) {
 
 }  // namespace
 
-const std::vector<std::string_view>& telling_names() {
+const std::vector<std::string_view>& relevant_names() {
     static const std::vector<std::string_view> kNames = {
         "AOTI_RUNTIME_CHECK_INPUTS",
         "CUDA_DEVICE_ORDER",
@@ -43,7 +43,7 @@ const std::vector<std::string_view>& telling_names() {
 
 bool is_relevant_variable(std::string_view name) {
     if (holds(kOwn, name)) return false;
-    return holds(telling_names(), name) ||
+    return holds(relevant_names(), name) ||
            std::any_of(std::begin(kBeginnings), std::end(kBeginnings),
                        [name](std::string_view begins) { return name.rfind(begins, 0) == 0; });
 }

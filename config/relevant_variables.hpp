@@ -12,6 +12,6 @@ namespace aoti_dbg {
 bool is_relevant_variable(std::string_view name);
 
 /// Returns the variables that are known by their whole name. Each ends in a NUL byte, for getenv.
-const std::vector<std::string_view>& telling_names();
+const std::vector<std::string_view>& relevant_names();
 
 }  // namespace aoti_dbg

@@ -94,11 +94,11 @@ class Finder {
             return lane.exception.value_or(kNoException) != kNoException;
         };
         const Lane* const first = std::find_if(lanes, lanes + warp.lanes, has_exception);
-        const bool lanes_tell = first != lanes + warp.lanes;
-        if (!warp.error_pc && !lanes_tell) return std::nullopt;
+        const bool is_in_lane = first != lanes + warp.lanes;
+        if (!warp.error_pc && !is_in_lane) return std::nullopt;
 
         Fault fault = fault_in(number);
-        if (lanes_tell && fault.exception != first->exception) {
+        if (is_in_lane && fault.exception != first->exception) {
             fault.exception = first->exception;
             fault.exception_text = {};  // belongs to another exception
         }
@@ -110,10 +110,10 @@ class Finder {
             fault.pc_kind = PcKind::stopped;
         }
         for (Index i = 0; i < warp.lanes; ++i)
-            if (lanes_tell ? has_exception(lanes[i]) : is_active(warp, lanes[i]))
+            if (is_in_lane ? has_exception(lanes[i]) : is_active(warp, lanes[i]))
                 fault.threads.push_back(lanes[i].thread);
         if (!fault.threads.empty())
-            fault.threads_kind = lanes_tell ? ThreadsKind::faulted : ThreadsKind::active;
+            fault.threads_kind = is_in_lane ? ThreadsKind::faulted : ThreadsKind::active;
         name(fault);
         return fault;
     }
@@ -180,8 +180,8 @@ void CodeMap::add_functions_of(const GpuDump& dump, Index module) {
 
 std::optional<CodePlace> CodeMap::find(Index device, std::uint64_t address) const {
     const auto after = std::upper_bound(functions_.begin(), functions_.end(), std::tie(device, address),
-                                        [](const auto& wanted, const Function& function) {
-                                            return wanted < std::tie(function.device, function.begin);
+                                        [](const auto& requested, const Function& function) {
+                                            return requested < std::tie(function.device, function.begin);
                                         });
     if (after == functions_.begin()) return std::nullopt;
     const Function& function = *std::prev(after);

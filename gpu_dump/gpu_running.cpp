@@ -23,7 +23,7 @@ class Finder {
         std::vector<Running> found;
         for (Index grid = 0; grid < dump_.grids.size(); ++grid)
             if (const auto kernel = kernels_.find(key_of(dump_.grids[grid])); kernel != kernels_.end())
-                found.push_back(told(grid, kernel->second));
+                found.push_back(kernel_facts(grid, kernel->second));
         std::sort(found.begin(), found.end(), [this](const Running& a, const Running& b) {
             return key_of(dump_.grids[a.at.grid]) < key_of(dump_.grids[b.at.grid]);
         });
@@ -34,13 +34,13 @@ class Finder {
     using GridKey = std::pair<Index, std::uint64_t>;  // device and id
     using LineKey = std::pair<std::string, std::uint64_t>;
 
-    struct Stand {
+    struct StalledLine {
         Index first_warp = kNone;
         Index warps = 0;
     };
     struct Kernel {
         std::set<std::tuple<Index, std::uint32_t, std::uint32_t, std::uint32_t>> blocks;
-        std::map<LineKey, Stand> stands;
+        std::map<LineKey, StalledLine> lines;
         Index warps = 0;
     };
 
@@ -64,8 +64,8 @@ class Finder {
         Kernel& kernel = kernels_[{device, block.grid}];
         kernel.blocks.emplace(block.sm, block.index.x, block.index.y, block.index.z);
         ++kernel.warps;
-        Stand& stand = kernel.stands[line_of(device, lane->pc)];
-        if (stand.warps++ == 0) stand.first_warp = number;
+        StalledLine& line = kernel.lines[line_of(device, lane->pc)];
+        if (line.warps++ == 0) line.first_warp = number;
     }
 
     /// Returns the line in the kernel's own source, or the instruction if there is none.
@@ -79,9 +79,9 @@ class Finder {
         return known->second;
     }
 
-    [[nodiscard]] Running told(Index grid, const Kernel& kernel) const {
+    [[nodiscard]] Running kernel_facts(Index grid, const Kernel& kernel) const {
         const auto& most =
-            std::max_element(kernel.stands.begin(), kernel.stands.end(),
+            std::max_element(kernel.lines.begin(), kernel.lines.end(),
                              [](const auto& a, const auto& b) { return a.second.warps < b.second.warps; });
         const Warp& warp = dump_.warps[most->second.first_warp];
         Running running;

@@ -103,7 +103,8 @@ struct Access {
 constexpr Access kAccesses[] = {{"tl.load(", false}, {"tl.store(", true}, {"tl.atomic_", true}};
 
 /// Finds nothing if the line has no access or more than one.
-void find_access(std::string_view line, const std::vector<std::string_view>& parameters, KernelLine& told) {
+void find_access(std::string_view line, const std::vector<std::string_view>& parameters,
+                 KernelLine& line_facts) {
     std::string_view argument;
     int found = 0;
     for (const Access& access : kAccesses) {
@@ -112,14 +113,14 @@ void find_access(std::string_view line, const std::vector<std::string_view>& par
             const std::size_t open = line.find('(', at);
             if (open == std::string_view::npos) break;
             argument = first_argument(line, open);
-            told.is_write = access.is_write;
+            line_facts.is_write = access.is_write;
             ++found;
         }
     }
     if (found != 1) return;
     for (const std::string_view name : names_in(argument)) {
         if (std::find(parameters.begin(), parameters.end(), name) == parameters.end()) continue;
-        told.parameter = name;
+        line_facts.parameter = name;
         return;
     }
 }
@@ -131,10 +132,10 @@ std::optional<KernelLine> find_kernel_line(std::string_view wrapper_source, std:
     const std::string_view source = source_of(wrapper_source, kernel);
     const std::string_view text = line == 0 ? std::string_view() : trimmed(line_of(source, line));
     if (text.empty()) return std::nullopt;
-    KernelLine told;
-    told.text = text;
-    find_access(text, parameters_of(source, kernel), told);
-    return told;
+    KernelLine line_facts;
+    line_facts.text = text;
+    find_access(text, parameters_of(source, kernel), line_facts);
+    return line_facts;
 }
 
 std::vector<KernelAssertions> find_assertions(std::string_view wrapper_source) {

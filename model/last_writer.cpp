@@ -76,7 +76,7 @@ LastWriter last_writer(const WrapperInfo& info, const std::vector<std::uint32_t>
         writer.kind = LastWriter::Kind::input;
     } else if (!writer.is_likely &&
                std::any_of(info.run.allocations.begin(), info.run.allocations.end(), is_it)) {
-        writer.kind = LastWriter::Kind::nobody;
+        writer.kind = LastWriter::Kind::no_call;
     }
     return writer;
 }

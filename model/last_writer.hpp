@@ -18,7 +18,7 @@ struct LastWriter {
         call,
         input,     // the caller of the model
         constant,  // the code that last loaded or set the constant
-        nobody,    // the run allocated it, and no call wrote there
+        no_call,   // the run allocated it, and no call wrote there
     };
     Kind kind = Kind::unknown;
     std::size_t call = 0;    // for Kind::call: index into the calls

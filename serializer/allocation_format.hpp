@@ -40,7 +40,7 @@ enum class Way : std::uint8_t {
     free_host = 35,
     unregister_host = 36,
     close_ipc = 37,
-    context_gone = 38,
+    context_destroyed = 38,
     unseen = 39,  // other memory was created at its address
 };
 
@@ -89,7 +89,7 @@ struct Slot {
     std::uint32_t thread;
     std::uint32_t freed_thread;
     std::int32_t device;  // kNoDevice: host memory, or unknown
-    Way made_by;
+    Way allocated_by;
     Way freed_by;
     std::uint16_t reserved;
     std::uint64_t reserved_too;

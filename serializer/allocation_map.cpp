@@ -36,14 +36,14 @@ bool was_there_for(const Slot& slot, const LaunchMoment& launch) {
     return !is_freed(slot) || (launch.sequence != 0 && slot.freed_sequence >= launch.sequence);
 }
 
-NearMemory told(const Slot& slot, NearMemory::Place place, std::uint64_t distance) {
+NearMemory near_memory(const Slot& slot, NearMemory::Place place, std::uint64_t distance) {
     NearMemory near;
     near.place = place;
     near.address = slot.address;
     near.bytes = slot.bytes;
     near.distance = distance;
     near.device = slot.device;
-    near.made_by = slot.made_by;
+    near.allocated_by = slot.allocated_by;
     near.created_sequence = slot.created_sequence;
     if (!is_freed(slot)) return near;
     near.freed_by = slot.freed_by;
@@ -51,7 +51,7 @@ NearMemory told(const Slot& slot, NearMemory::Place place, std::uint64_t distanc
     return near;
 }
 
-Shortage told(const AllocationMap& map, const Failure& failure) {
+Shortage near_memory(const AllocationMap& map, const Failure& failure) {
     Shortage shortage;
     shortage.bytes = failure.bytes;
     shortage.device = failure.device;
@@ -71,9 +71,9 @@ Shortage told(const AllocationMap& map, const Failure& failure) {
 
 /// Extends `near` over adjacent mapped pieces, which are one range to a kernel.
 void grow(NearMemory& near, const std::vector<const Slot*>& there) {
-    if (near.made_by != Way::map) return;
+    if (near.allocated_by != Way::map) return;
     const auto is_piece = [&near](const Slot* slot) {
-        return slot->made_by == Way::map && slot->device == near.device;
+        return slot->allocated_by == Way::map && slot->device == near.device;
     };
     for (const Slot* slot : there) {
         if (!is_piece(slot) || slot->address != near.address + near.bytes) continue;
@@ -122,9 +122,10 @@ void add_neighbours(const std::vector<const Slot*>& there, std::uint64_t address
         }
     }
     if (below != nullptr && address - (below->address + below->bytes) < kNearBytes)
-        found.push_back(told(*below, NearMemory::Place::behind, address - (below->address + below->bytes)));
+        found.push_back(
+            near_memory(*below, NearMemory::Place::behind, address - (below->address + below->bytes)));
     if (above != nullptr && above->address - address <= kNearBytes)
-        found.push_back(told(*above, NearMemory::Place::before, above->address - address));
+        found.push_back(near_memory(*above, NearMemory::Place::before, above->address - address));
     for (NearMemory& near : found)
         grow(near, there);
 }
@@ -177,8 +178,8 @@ std::vector<NearMemory> near_memory(const AllocationMap& map, std::uint64_t addr
     const std::vector<const Slot*> there = sorted_where(map, is_there);
     const auto held = [&](const Slot& slot) { return holds(slot, address) && was_there_for(slot, launch); };
     if (const Slot* const slot = youngest(map.slots, held)) {
-        found.push_back(
-            told(*slot, is_freed(*slot) ? Place::freed_later : Place::inside, address - slot->address));
+        found.push_back(near_memory(*slot, is_freed(*slot) ? Place::freed_later : Place::inside,
+                                    address - slot->address));
         grow(found.front(), there);
         return found;
     }
@@ -186,7 +187,7 @@ std::vector<NearMemory> near_memory(const AllocationMap& map, std::uint64_t addr
         return holds(slot, address) && is_freed(slot) && was_made_for(slot, launch);
     };
     if (const Slot* const slot = youngest(map.slots, had_held)) {
-        NearMemory& near = found.emplace_back(told(*slot, Place::freed, address - slot->address));
+        NearMemory& near = found.emplace_back(near_memory(*slot, Place::freed, address - slot->address));
         if (launch.sequence != 0)
             near.freed_before_ns =
                 launch.ticks > slot->freed_ticks ? map.nanoseconds(launch.ticks - slot->freed_ticks) : 0;
@@ -209,14 +210,14 @@ std::optional<Shortage> shortage_in(const AllocationMap& map, std::uint32_t thre
     };
     const auto last = std::find_if(map.failures.rbegin(), map.failures.rend(), is_in);
     if (last == map.failures.rend()) return std::nullopt;
-    return told(map, *last);
+    return near_memory(map, *last);
 }
 
 std::optional<Shortage> shortage_at_end(const AllocationMap& map, std::uint64_t last_sequence) {
     if (map.failures.empty()) return std::nullopt;
     const Failure& last = map.failures.back();
     if (last.satisfied_ticks != 0 || last.sequence < last_sequence) return std::nullopt;
-    return told(map, last);
+    return near_memory(map, last);
 }
 
 }  // namespace aoti_dbg

@@ -71,7 +71,7 @@ struct NearMemory {
     std::uint64_t distance = 0;  // into it, past its end, or before it
     std::uint32_t pieces = 1;    // adjacent pieces of mapped memory
     std::int32_t device = allocations::kNoDevice;
-    allocations::Way made_by = allocations::Way::unknown;
+    allocations::Way allocated_by = allocations::Way::unknown;
     allocations::Way freed_by = allocations::Way::unknown;
     std::optional<std::uint64_t> freed_before_ns;  // before the launch, if that is known
     std::uint64_t created_sequence = 0;

@@ -93,9 +93,9 @@ void EndedLaunches::take(const Record& wait, std::uint32_t thread, std::string_v
         done = std::max(done, wait.seq);
         return;
     }
-    const bool tells = name == "cuStreamSynchronize" || name == "cuEventSynchronize" ||
-                       name == "cuStreamQuery" || name == "cuEventQuery" || name == "cuMemcpyDtoH";
-    if (!tells || wait.launch >= wait.seq) return;
+    const bool shows_progress = name == "cuStreamSynchronize" || name == "cuEventSynchronize" ||
+                                name == "cuStreamQuery" || name == "cuEventQuery" || name == "cuMemcpyDtoH";
+    if (!shows_progress || wait.launch >= wait.seq) return;
     // An event covers everything up to and including the last call before it was recorded.
     const std::uint64_t before = wait.launch == 0 ? wait.seq : wait.seq - wait.launch + 1;
     std::uint64_t& done = streams_[recorded_stream(wait.stream, thread, wait.context)];

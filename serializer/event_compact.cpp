@@ -196,7 +196,7 @@ void CompactRenderer::render_part(const MeasuredArgument& argument, const RealSt
     if (is_bad || is_reused) mark(is_bad ? kRed : kDim, out);
     if (statistics.count == 0) {
         out += " empty";
-    } else if (wants(statistics.wanted, Wanted::printed | Wanted::indices)) {
+    } else if (wants(statistics.requested, Requested::printed | Requested::indices)) {
         append_number(part.all.mean, out);
         append_number(part.all.standard_deviation, out);
         append_number(part.all.minimum, out);

@@ -89,12 +89,12 @@ void read_part(Value object, TensorStatistics& statistics, RealStatistics& part)
     read_integer(object.member("first_nan"), part.first_nan);
     read_integer(object.member("first_nonfinite"), part.first_nonfinite);
     if (object.member("min_at")) {
-        statistics.wanted = statistics.wanted | Wanted::indices;
+        statistics.requested = statistics.requested | Requested::indices;
         read_integer(object.member("min_at"), part.minimum_index);
         read_integer(object.member("max_at"), part.maximum_index);
     }
     if (!object.member("mean")) return;
-    statistics.wanted = statistics.wanted | Wanted::printed;
+    statistics.requested = statistics.requested | Requested::printed;
     part.all.count = statistics.count;
     read_moments(object, statistics.dtype, part.all);
     read_sum(object.member("sum"), part);
@@ -135,7 +135,7 @@ std::string string_of(Value value) {
 void read_statistics(Value object, const TensorFacts& tensor, TensorStatistics& statistics) {
     statistics = {};
     statistics.dtype = tensor.measured_dtype;
-    statistics.wanted = Wanted::findings;
+    statistics.requested = Requested::findings;
     if (tensor.sizes_known) statistics.count = element_count(tensor.sizes);
     read_integer(object.member("count"), statistics.count);
     if (is_complex(statistics.dtype)) {
@@ -148,7 +148,8 @@ void read_statistics(Value object, const TensorFacts& tensor, TensorStatistics& 
     if (hash.size() != 16) return;
     const std::from_chars_result result =
         std::from_chars(hash.data(), hash.data() + hash.size(), statistics.hash, 16);
-    if (result.ptr == hash.data() + hash.size()) statistics.wanted = statistics.wanted | Wanted::hash;
+    if (result.ptr == hash.data() + hash.size())
+        statistics.requested = statistics.requested | Requested::hash;
 }
 
 void read_values(Value list, DType dtype, std::vector<std::byte>& to) {

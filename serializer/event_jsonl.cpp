@@ -65,7 +65,7 @@ void append_index(std::string_view name, std::uint64_t index, std::string& out) 
 /// `first` precedes the first member.
 void append_part(char first, const TensorStatistics& statistics, const RealStatistics& part,
                  std::string& out) {
-    const bool is_printed = wants(statistics.wanted, Wanted::printed | Wanted::indices);
+    const bool is_printed = wants(statistics.requested, Requested::printed | Requested::indices);
     const std::size_t start = out.size();
     if (is_printed) append_moments(statistics.dtype, part.all, out);
     if (is_printed && is_integer(statistics.dtype)) {
@@ -73,7 +73,7 @@ void append_part(char first, const TensorStatistics& statistics, const RealStati
         append_integer(part.sum_high, part.sum_low, out);
     }
     if (part.zeros != 0) append_member(R"(,"zeros":)", part.zeros, out);
-    if (wants(statistics.wanted, Wanted::indices)) {
+    if (wants(statistics.requested, Requested::indices)) {
         append_index(R"(,"min_at":)", part.minimum_index, out);
         append_index(R"(,"max_at":)", part.maximum_index, out);
     }
@@ -108,7 +108,7 @@ void append_parts(const TensorStatistics& statistics, std::string& out) {
     } else {
         append_part(',', statistics, statistics.real, out);
     }
-    if (wants(statistics.wanted, Wanted::hash)) {
+    if (wants(statistics.requested, Requested::hash)) {
         out += R"(,"hash":")";
         append_hex(statistics.hash, out);
         out += '"';

@@ -121,7 +121,7 @@ void append_counts(const TensorStatistics& statistics, std::string& out) {
 
 void append_statistics(const TensorStatistics& statistics, std::string& out) {
     if (statistics.count == 0) return;
-    if (wants(statistics.wanted, Wanted::printed | Wanted::indices)) {
+    if (wants(statistics.requested, Requested::printed | Requested::indices)) {
         append_line("Mean value: ", statistics, &Moments::mean, out);
         append_line("Min value: ", statistics, &Moments::minimum, out);
         append_line("Max value: ", statistics, &Moments::maximum, out);

@@ -63,14 +63,14 @@ void add_moments(Json& to, const Moments& moments) {
     to["std"] = json_of(moments.standard_deviation);
 }
 
-Json json_of(const RealStatistics& part, Wanted wanted) {
+Json json_of(const RealStatistics& part, Requested requested) {
     Json to;
     to["nan"] = part.nan;
     to["positive_infinity"] = part.positive_infinity;
     to["negative_infinity"] = part.negative_infinity;
     add_unless(to, "first_nan", part.first_nan, kNoIndex);
     add_unless(to, "first_nonfinite", part.first_nonfinite, kNoIndex);
-    if (!wants(wanted, Wanted::printed | Wanted::indices)) return to;
+    if (!wants(requested, Requested::printed | Requested::indices)) return to;
     to["zeros"] = part.zeros;
     add_moments(to, part.all);
     to["finite"]["count"] = part.finite.count;
@@ -101,8 +101,8 @@ Json json_of(const FindingTensor& tensor) {
     }
     const TensorStatistics& statistics = tensor.statistics;
     to["count"] = statistics.count;
-    to["statistics"] = json_of(statistics.real, statistics.wanted);
-    if (is_complex(statistics.dtype)) to["imaginary"] = json_of(statistics.imaginary, statistics.wanted);
+    to["statistics"] = json_of(statistics.real, statistics.requested);
+    if (is_complex(statistics.dtype)) to["imaginary"] = json_of(statistics.imaginary, statistics.requested);
     return to;
 }
 
@@ -192,20 +192,20 @@ void read_moments(const Json& from, Moments& to) {
 }
 
 /// Returns what was requested for the measurement.
-Wanted read_part(const Json& from, std::uint64_t count, RealStatistics& to) {
+Requested read_part(const Json& from, std::uint64_t count, RealStatistics& to) {
     read(from, "nan", to.nan);
     read(from, "positive_infinity", to.positive_infinity);
     read(from, "negative_infinity", to.negative_infinity);
     read(from, "first_nan", to.first_nan);
     read(from, "first_nonfinite", to.first_nonfinite);
     const Json* const finite = member(from, "finite");
-    if (finite == nullptr) return Wanted::findings;
+    if (finite == nullptr) return Requested::findings;
     read(from, "zeros", to.zeros);
     to.all.count = count;
     read_moments(from, to.all);
     read(*finite, "count", to.finite.count);
     read_moments(*finite, to.finite);
-    return Wanted::printed;
+    return Requested::printed;
 }
 
 DType dtype_of(std::string_view name) {
@@ -242,7 +242,7 @@ FindingTensor read_tensor(const Json& from) {
     statistics.dtype = dtype_of(to.dtype);
     read(from, "count", statistics.count);
     if (const Json* const part = member(from, "statistics"); part != nullptr)
-        statistics.wanted = read_part(*part, statistics.count, statistics.real);
+        statistics.requested = read_part(*part, statistics.count, statistics.real);
     if (const Json* const part = member(from, "imaginary"); part != nullptr)
         (void)read_part(*part, statistics.count, statistics.imaginary);
     return to;

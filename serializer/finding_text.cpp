@@ -55,7 +55,8 @@ std::string anomalies_text(const TensorStatistics& statistics) {
 
 std::string statistics_text(const TensorStatistics& statistics) {
     std::string text = statistics.count == 0 ? "empty" : anomalies_text(statistics);
-    if (!wants(statistics.wanted, Wanted::printed) || statistics.count == 0 || is_complex(statistics.dtype))
+    if (!wants(statistics.requested, Requested::printed) || statistics.count == 0 ||
+        is_complex(statistics.dtype))
         return text;
     // The counts suffice for the non-finite elements. The statistics of the rest may explain them.
     const RealStatistics& real = statistics.real;

@@ -24,7 +24,7 @@ const Record* parent_of(const Thread& thread, const Record& record) {
     return found == thread.records.rend() ? nullptr : &*found;
 }
 
-CrashCall told(const ring::Contents& contents, const Thread& thread, const Record& record) {
+CrashCall call_of(const ring::Contents& contents, const Thread& thread, const Record& record) {
     CrashCall call = recorded_call(contents, {&thread, &record});
     const Record* const parent = parent_of(thread, record);
     if (parent != nullptr && parent->kind != CallKind::run && parent->kind != CallKind::lifecycle) {
@@ -118,7 +118,7 @@ std::vector<StuckCall> open_calls(const ring::Contents& contents, std::uint64_t 
         const auto open = std::find_if(thread.records.rbegin(), thread.records.rend(), ring::is_open);
         if (open == thread.records.rend()) continue;
         StuckCall& stuck = calls.emplace_back();
-        stuck.call = told(contents, thread, *open);
+        stuck.call = call_of(contents, thread, *open);
         // The stall starts at the thread's last step, which may be the return of a nested call.
         std::uint64_t tick = open->begin_ticks;
         for (const Record& record : thread.records)
@@ -138,9 +138,9 @@ std::optional<StuckCall> unawaited_launch(const ring::Contents& contents, std::u
     const ring::MarkedStream* const stream = marked_stream(contents, mark);
     if (stream == nullptr || stream->completed > completed || stream->last <= completed) return std::nullopt;
     StuckCall stuck;
-    stuck.nobody_waits = true;
+    stuck.is_without_wait = true;
     if (const std::optional<ring::Call> launch = first_marked_beyond(contents, mark, completed)) {
-        stuck.call = told(contents, *launch->thread, *launch->record);
+        stuck.call = call_of(contents, *launch->thread, *launch->record);
     } else {
         stuck.call.name = kOverwrittenLaunch;
         stuck.call.kind = CallKind::launch;
@@ -151,7 +151,7 @@ std::optional<StuckCall> unawaited_launch(const ring::Contents& contents, std::u
 }
 
 bool is_over(const ring::Contents& contents, const StuckCall& stuck) {
-    if (!stuck.nobody_waits || stuck.call.sequence == 0) return false;
+    if (!stuck.is_without_wait || stuck.call.sequence == 0) return false;
     for (const ring::Call& call : ring::merged_calls(contents)) {
         if (call.record->seq != stuck.call.sequence) continue;
         const ring::Markers* const markers = contents.markers_of(call.record->mark);
@@ -162,7 +162,7 @@ bool is_over(const ring::Contents& contents, const StuckCall& stuck) {
 
 bool may_be_of_device(const Hang& hang) {
     const auto waits = [](const StuckCall& stuck) {
-        return stuck.asks || stuck.nobody_waits || stuck.call.kind == CallKind::wait;
+        return stuck.asks || stuck.is_without_wait || stuck.call.kind == CallKind::wait;
     };
     // A call that launches or loads may be busy on the host.
     return std::any_of(hang.calls.begin(), hang.calls.end(), waits) || !hang.unended.empty();
@@ -177,7 +177,7 @@ void conclude_hang(const ring::Contents& contents, Hang& hang) {
     if (hang.calls.empty() || !may_wait(hang.calls.front())) return;
     const StuckCall& first = hang.calls.front();
     std::vector<ring::Call> launches;
-    if (first.nobody_waits) {
+    if (first.is_without_wait) {
         launches = unended_from(contents, first.call.sequence);
         hang.by_markers = !launches.empty() && are_all_marked(contents, launches.front());
     } else {
@@ -185,7 +185,8 @@ void conclude_hang(const ring::Contents& contents, Hang& hang) {
     }
     hang.unended_count = launches.size();
     for (std::size_t i = 0; i < std::min(launches.size(), kMostUnended); ++i) {
-        CrashCall& call = hang.unended.emplace_back(told(contents, *launches[i].thread, *launches[i].record));
+        CrashCall& call =
+            hang.unended.emplace_back(call_of(contents, *launches[i].thread, *launches[i].record));
         call.is_likely = i == 0 && !hang.by_markers;
     }
 }
@@ -203,9 +204,9 @@ std::string stuck_text(const StuckCall& stuck) {
     if (may_wait(stuck) && !is_of_all_streams(stuck)) {
         text += " on stream " + hex_text(stuck.call.stream);
     }
-    text += stuck.asks ? ", \"not ready\" for " : stuck.nobody_waits ? ", unfinished for " : ", for ";
+    text += stuck.asks ? ", \"not ready\" for " : stuck.is_without_wait ? ", unfinished for " : ", for ";
     text += seconds_text(stuck.nanoseconds) +
-            (stuck.nobody_waits ? ", launched by thread " : ", in thread ") +
+            (stuck.is_without_wait ? ", launched by thread " : ", in thread ") +
             std::to_string(stuck.call.thread);
     if (!stuck.place.name.empty()) text += " (" + clean_text(stuck.place.name) + ")";
     const std::string& where =
@@ -216,14 +217,14 @@ std::string stuck_text(const StuckCall& stuck) {
 }
 
 std::string stalled_text(const StuckCall& stuck) {
-    const char* const what = stuck.asks           ? " has returned \"not ready\" for "
-                             : stuck.nobody_waits ? " has not finished for "
-                                                  : " has not returned for ";
+    const char* const what = stuck.asks              ? " has returned \"not ready\" for "
+                             : stuck.is_without_wait ? " has not finished for "
+                                                     : " has not returned for ";
     return what + seconds_text(stuck.nanoseconds);
 }
 
 std::string unended_text(const Hang& hang) {
-    if (hang.calls.front().nobody_waits)
+    if (hang.calls.front().is_without_wait)
         return ", according to completion markers, and no call waits for it" + behind_text(hang);
     if (hang.unended.empty()) return {};
     CrashCall oldest = hang.unended.front();

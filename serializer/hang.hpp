@@ -34,9 +34,9 @@ struct ThreadPlace {
 /// The innermost call that a thread has not returned from, or a launch that has not finished.
 struct StuckCall {
     CrashCall call;
-    bool asks = false;          // it keeps returning "not ready"
-    bool nobody_waits = false;  // a launch whose completion marker shows it unfinished, while no call waits
-                                // for the device
+    bool asks = false;             // it keeps returning "not ready"
+    bool is_without_wait = false;  // a launch whose completion marker shows it unfinished, while no call
+                                   // waits for the device
     std::uint64_t nanoseconds = 0;
     ThreadPlace place;
 };

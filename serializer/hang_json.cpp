@@ -41,7 +41,7 @@ void append_call(const CrashCall& call, std::string& out) {
 void append_stuck(const StuckCall& stuck, std::string& out) {
     append_call(stuck.call, out);
     if (stuck.asks) out += R"(,"asks":true)";
-    if (stuck.nobody_waits) out += R"(,"nobody_waits":true)";
+    if (stuck.is_without_wait) out += R"(,"nobody_waits":true)";
     append_member(R"(,"nanoseconds":)", stuck.nanoseconds, out);
     append_text(R"(,"thread_name":)", stuck.place.name, out);
     append_text(R"(,"state":)", stuck.place.state, out);
@@ -91,7 +91,7 @@ StuckCall read_stuck(JsonLine::Value from) {
     StuckCall stuck;
     stuck.call = read_call(from);
     stuck.asks = is_true(from.member("asks"));
-    stuck.nobody_waits = is_true(from.member("nobody_waits"));
+    stuck.is_without_wait = is_true(from.member("nobody_waits"));
     read_integer(from.member("nanoseconds"), stuck.nanoseconds);
     stuck.place.name = string_of(from.member("thread_name"));
     stuck.place.state = string_of(from.member("state"));

@@ -21,6 +21,7 @@ class PickleMachine {
     using Complaint = const char*;
 
     Complaint step(PickleOp op);
+    Complaint push_plain(PickleOp op);
     Complaint push_integer(PickleOp op);
     Complaint push_text();
     Complaint push_global();
@@ -194,6 +195,14 @@ PickleMachine::Complaint PickleMachine::recall(std::optional<std::uint64_t> plac
     return nullptr;
 }
 
+PickleMachine::Complaint PickleMachine::push_plain(PickleOp op) {
+    if (op == PickleOp::float8 && !number(8)) return kCutOff;
+    push(op == PickleOp::none     ? value_of(Kind::none)
+         : op == PickleOp::float8 ? value_of(Kind::real)
+                                  : value_of(Kind::boolean, op == PickleOp::new_true ? 1 : 0));
+    return nullptr;
+}
+
 PickleMachine::Complaint PickleMachine::step(PickleOp op) {
     switch (op) {
         case PickleOp::proto: {
@@ -205,21 +214,15 @@ PickleMachine::Complaint PickleMachine::step(PickleOp op) {
             marks_.push_back(stack_.size());
             return nullptr;
         case PickleOp::none:
-            push(value_of(Kind::none));
-            return nullptr;
         case PickleOp::new_true:
         case PickleOp::new_false:
-            push(value_of(Kind::boolean, op == PickleOp::new_true ? 1 : 0));
-            return nullptr;
+        case PickleOp::float8:
+            return push_plain(op);
         case PickleOp::int1:
         case PickleOp::int2:
         case PickleOp::int4:
         case PickleOp::long1:
             return push_integer(op);
-        case PickleOp::float8:
-            if (!number(8)) return kCutOff;
-            push(value_of(Kind::real));
-            return nullptr;
         case PickleOp::unicode:
             return push_text();
         case PickleOp::global:

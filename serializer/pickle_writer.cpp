@@ -21,8 +21,8 @@ void PickleWriter::remember() {
     number(remembered_++, 1);
 }
 
-void PickleWriter::remembered(PickleOp made_by) {
-    op(made_by);
+void PickleWriter::remembered(PickleOp opcode) {
+    op(opcode);
     remember();
 }
 

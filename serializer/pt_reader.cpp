@@ -31,7 +31,7 @@ std::string named(const PickleValue& global) {
     return text;
 }
 
-std::string made_by(const PickleValue& function) {
+std::string function_name(const PickleValue& function) {
     if (function.is_global("collections", "OrderedDict")) return "a dict (OrderedDict)";
     return function.is(Kind::global) ? "the result of " + named(function) + "()" : "an object";
 }
@@ -65,11 +65,11 @@ std::string described(const Pickle& pickle, const PickleValue& value) {
         case Kind::object:
             break;
     }
-    return made_by(pickle.item(value, 0));
+    return function_name(pickle.item(value, 0));
 }
 
 /// A tensor as its pickle describes it. The storage's id is still a name.
-struct Told {
+struct TensorLayout {
     DType dtype{};
     PickleValue sizes;
     PickleValue strides;
@@ -127,7 +127,7 @@ Result<DType> dtype_of(const PickleValue& global, const char* (*name_of)(DType))
 }
 
 /// ("storage", class, key, device, number of elements)
-Status tell_storage(const Pickle& pickle, const PickleValue& storage, Told& told, bool is_typed) {
+Status read_storage(const Pickle& pickle, const PickleValue& storage, TensorLayout& layout, bool is_typed) {
     if (!storage.is(Kind::persistent)) return strange("a tensor without a storage");
     const PickleValue& id = pickle.item(storage, 0);
     if (!id.is(Kind::tuple) || id.items < 5) return strange("the id of a storage is not a tuple of five");
@@ -142,17 +142,17 @@ Status tell_storage(const Pickle& pickle, const PickleValue& storage, Told& told
     if (is_typed) {
         const Result<DType> dtype = dtype_of(type, pt_storage_class);
         if (!dtype.ok()) return dtype.status();
-        told.dtype = dtype.value();
-        bytes_each = element_size(told.dtype);
+        layout.dtype = dtype.value();
+        bytes_each = element_size(layout.dtype);
     } else if (!type.is_global("torch.storage", "UntypedStorage")) {
         return strange("a storage is not an UntypedStorage");
     }
     if (__builtin_mul_overflow(static_cast<std::uint64_t>(elements.number), bytes_each,
-                               &told.storage_bytes)) {
+                               &layout.storage_bytes)) {
         return strange("a storage is impossibly large");
     }
-    told.key = key.text;
-    told.device = device.text;
+    layout.key = key.text;
+    layout.device = device.text;
     return {};
 }
 
@@ -172,36 +172,36 @@ std::optional<MathBits> math_bits(const Pickle& pickle, const PickleValue& metad
 }
 
 /// (storage, offset, sizes, strides, requires_grad, hooks[, dtype][, metadata])
-Result<Told> tell(const Pickle& pickle) {
+Result<TensorLayout> read_layout(const Pickle& pickle) {
     const Result<Call> call = innermost_call(pickle);
     if (!call.ok()) return call.status();
     const auto& [function, arguments] = call.value();
     const bool is_typed = function.is_global("torch._utils", "_rebuild_tensor_v2");
     if (!is_typed && !function.is_global("torch._utils", "_rebuild_tensor_v3")) {
-        return not_plain(made_by(function), kSaveOne);
+        return not_plain(function_name(function), kSaveOne);
     }
     const std::uint32_t plain = is_typed ? 6 : 7;
     if (!arguments.is(Kind::tuple) || arguments.items < plain) return strange("too few arguments");
-    Told told;
+    TensorLayout layout;
     if (arguments.items > plain) {
         const std::optional<MathBits> bits = math_bits(pickle, pickle.item(arguments, plain));
         if (!bits || arguments.items > plain + 1)
             return not_plain("a tensor with unknown metadata", kSaveOne);
-        told.bits = *bits;
+        layout.bits = *bits;
     }
-    Status storage = tell_storage(pickle, pickle.item(arguments, 0), told, is_typed);
+    Status storage = read_storage(pickle, pickle.item(arguments, 0), layout, is_typed);
     if (!storage.ok()) return storage;
     const PickleValue& offset = pickle.item(arguments, 1);
     if (!offset.is(Kind::integer) || offset.number < 0) return strange("a storage offset is not a size");
-    told.storage_offset = offset.number;
-    told.sizes = pickle.item(arguments, 2);
-    told.strides = pickle.item(arguments, 3);
+    layout.storage_offset = offset.number;
+    layout.sizes = pickle.item(arguments, 2);
+    layout.strides = pickle.item(arguments, 3);
     if (!is_typed) {
         const Result<DType> dtype = dtype_of(pickle.item(arguments, 6), dtype_name);
         if (!dtype.ok()) return dtype.status();
-        told.dtype = dtype.value();
+        layout.dtype = dtype.value();
     }
-    return told;
+    return layout;
 }
 
 /// Returns false unless all are integers that may be sizes.
@@ -286,22 +286,22 @@ Result<PtView> read_pt(std::span<const std::byte> file, PtCheck check) {
         return Status::error("not a plain tensor, or damaged: " + pickle.status().message() + ". " +
                              kSaveOne);
     }
-    const Result<Told> told = tell(pickle.value());
-    if (!told.ok()) return told.status();
-    const Result<ZipRecord> storage = needed(archive.value(), "data/" + std::string(told.value().key));
+    const Result<TensorLayout> layout = read_layout(pickle.value());
+    if (!layout.ok()) return layout.status();
+    const Result<ZipRecord> storage = needed(archive.value(), "data/" + std::string(layout.value().key));
     if (!storage.ok()) return storage.status();
-    if (storage.value().content.size() < told.value().storage_bytes) {
+    if (storage.value().content.size() < layout.value().storage_bytes) {
         return strange("a storage is larger than its record");
     }
 
     PtView view;
-    view.dtype = told.value().dtype;
-    view.storage_offset = told.value().storage_offset;
-    view.device = told.value().device;
-    view.bits = told.value().bits;
-    view.storage = storage.value().content.first(told.value().storage_bytes);
-    if (!take_sizes(pickle.value(), told.value().sizes, view.sizes) ||
-        !take_sizes(pickle.value(), told.value().strides, view.strides) ||
+    view.dtype = layout.value().dtype;
+    view.storage_offset = layout.value().storage_offset;
+    view.device = layout.value().device;
+    view.bits = layout.value().bits;
+    view.storage = storage.value().content.first(layout.value().storage_bytes);
+    if (!take_sizes(pickle.value(), layout.value().sizes, view.sizes) ||
+        !take_sizes(pickle.value(), layout.value().strides, view.strides) ||
         view.sizes.size() != view.strides.size()) {
         return strange("its sizes and strides are invalid");
     }

@@ -49,8 +49,8 @@ ByAddress youngest_in(const TensorMap& map, const NearMemory& memory, const Laun
     return found;
 }
 
-NearTensor told(const Slot& slot, NearTensor::Place place, std::uint64_t distance,
-                const LaunchMoment& launch) {
+NearTensor near_tensor(const Slot& slot, NearTensor::Place place, std::uint64_t distance,
+                       const LaunchMoment& launch) {
     NearTensor near;
     near.place = place;
     append_clean({slot.name, strnlen(slot.name, sizeof slot.name)}, near.name);
@@ -120,13 +120,13 @@ void add_near_tensors(const TensorMap& map, std::uint64_t address, const LaunchM
     const auto above = tensors.upper_bound(address);
     const Slot* const below = above == tensors.begin() ? nullptr : std::prev(above)->second;
     if (below != nullptr && address < end_of(*below)) {
-        memory.tensors.push_back(told(*below, Place::inside, address - below->address, launch));
+        memory.tensors.push_back(near_tensor(*below, Place::inside, address - below->address, launch));
         return;
     }
     if (below != nullptr)
-        memory.tensors.push_back(told(*below, Place::behind, address - end_of(*below), launch));
+        memory.tensors.push_back(near_tensor(*below, Place::behind, address - end_of(*below), launch));
     if (above != tensors.end())
-        memory.tensors.push_back(told(*above->second, Place::before, above->first - address, launch));
+        memory.tensors.push_back(near_tensor(*above->second, Place::before, above->first - address, launch));
 }
 
 }  // namespace aoti_dbg

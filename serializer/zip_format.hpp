@@ -56,7 +56,7 @@ static_assert(sizeof(LocalHeader) == 30);
 
 struct DirectoryEntry {
     std::uint32_t magic = kEntryMagic;
-    std::uint16_t made_by = 0;
+    std::uint16_t version_made_by = 0;
     std::uint16_t version_needed = 0;
     std::uint16_t flags = 0;
     std::uint16_t method = kStored;
@@ -76,8 +76,8 @@ static_assert(sizeof(DirectoryEntry) == 46);
 
 struct Zip64End {
     std::uint32_t magic = kZip64EndMagic;
-    std::uint64_t rest_bytes = 44;   // size of this structure from here on
-    std::uint16_t made_by = 0x031e;  // Unix, 3.0
+    std::uint64_t rest_bytes = 44;           // size of this structure from here on
+    std::uint16_t version_made_by = 0x031e;  // Unix, 3.0
     std::uint16_t version_needed = 45;
     std::uint32_t disk = 0;
     std::uint32_t directory_disk = 0;

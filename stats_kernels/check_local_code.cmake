@@ -1,15 +1,15 @@
 # No object that is compiled for newer processors may define a function that the linker could take for another's: an
 # inline one that was not inlined. cmake -DOBJECTS="a.o;b.o" -P check_local_code.cmake
-set(looked_at 0)
+set(inspected 0)
 foreach(object IN LISTS OBJECTS)
   if(object MATCHES "x86_64_v3")
     execute_process(COMMAND nm -C ${object} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-    math(EXPR looked_at "${looked_at} + 1")
+    math(EXPR inspected "${inspected} + 1")
     if(symbols MATCHES "\n[0-9a-f]+ [WVu] ")
       message(FATAL_ERROR "${object} defines what others may share:\n${symbols}")
     endif()
   endif()
 endforeach()
-if(NOT looked_at AND CMAKE_HOST_SYSTEM_PROCESSOR MATCHES "x86_64")
+if(NOT inspected AND CMAKE_HOST_SYSTEM_PROCESSOR MATCHES "x86_64")
   message(FATAL_ERROR "no object for newer processors among ${OBJECTS}")
 endif()

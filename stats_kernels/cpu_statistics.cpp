@@ -119,8 +119,8 @@ void add_extremes(PartialStatistics& into, std::uint64_t minimum_key, std::uint6
 /// Adds blocks in sequence. BlockStatistics below decides what is requested.
 class NumberStatistics {
   public:
-    NumberStatistics(DType dtype, Wanted wanted, const BlockKernels& kernels)
-        : dtype_(dtype), indices_(wants(wanted, Wanted::indices)), kernels_(kernels) {}
+    NumberStatistics(DType dtype, Requested requested, const BlockKernels& kernels)
+        : dtype_(dtype), indices_(wants(requested, Requested::indices)), kernels_(kernels) {}
 
     /// `numbers` must have room for kBlockElements and is overwritten.
     void add(double* numbers, const Block& block, PartialStatistics& into) const {
@@ -216,14 +216,17 @@ void add_wide_integers(const Block& block, PartialStatistics& into) {
 /// Computes the requested statistics of a tensor's blocks.
 class BlockStatistics {
   public:
-    BlockStatistics(DType dtype, Wanted wanted, const BlockKernels& kernels)
-        : dtype_(dtype), wanted_(wanted), kernels_(kernels), numbers_(part_dtype(dtype), wanted, kernels) {}
+    BlockStatistics(DType dtype, Requested requested, const BlockKernels& kernels)
+        : dtype_(dtype),
+          requested_(requested),
+          kernels_(kernels),
+          numbers_(part_dtype(dtype), requested, kernels) {}
 
     void add(const Block& block, TensorPartial& into) const {
-        if (wants(wanted_, Wanted::hash)) into.hash += hash_of(block, element_size(dtype_));
-        if (wants(wanted_, Wanted::printed | Wanted::indices))
+        if (wants(requested_, Requested::hash)) into.hash += hash_of(block, element_size(dtype_));
+        if (wants(requested_, Requested::printed | Requested::indices))
             add_numbers(block, into);
-        else if (wants(wanted_, Wanted::findings) && !is_integer(dtype_))
+        else if (wants(requested_, Requested::findings) && !is_integer(dtype_))
             add_findings(block, into);
     }
 
@@ -262,7 +265,7 @@ class BlockStatistics {
     }
 
     DType dtype_;
-    Wanted wanted_;
+    Requested requested_;
     const BlockKernels& kernels_;
     NumberStatistics numbers_;
 };
@@ -275,17 +278,18 @@ std::uint64_t range_begin(std::uint64_t count, std::uint32_t part, std::uint32_t
     return (grains / parts * part + grains % parts * part / parts) * kRangeGrain;
 }
 
-TensorPartial measure_range(const TensorView& tensor, Wanted wanted, std::uint64_t begin, std::uint64_t end,
-                            const BlockKernels& kernels) {
+TensorPartial measure_range(const TensorView& tensor, Requested requested, std::uint64_t begin,
+                            std::uint64_t end, const BlockKernels& kernels) {
     TensorPartial partial;
     if (begin >= end) return partial;
     const DefaultFloatState state;
-    const Layout layout = depends_on_order(wanted) ? collapse(tensor.sizes, tensor.strides)
-                                                   : collapse_in_memory_order(tensor.sizes, tensor.strides);
+    const Layout layout = depends_on_order(requested)
+                              ? collapse(tensor.sizes, tensor.strides)
+                              : collapse_in_memory_order(tensor.sizes, tensor.strides);
     const std::uint32_t bytes = element_size(tensor.dtype);
     const auto* data = static_cast<const unsigned char*>(tensor.data);
     LogicalWalk walk(data, bytes, layout, begin);
-    const BlockStatistics statistics(tensor.dtype, wanted, kernels);
+    const BlockStatistics statistics(tensor.dtype, requested, kernels);
     const SignMask mask = sign_mask(tensor.bits, tensor.dtype);
     const bool in_place = layout.is_contiguous() && !tensor.bits.any();
     unsigned char gathered[std::size_t{kBlockElements} * 16];
@@ -304,14 +308,15 @@ TensorPartial measure_range(const TensorView& tensor, Wanted wanted, std::uint64
     return partial;
 }
 
-TensorPartial measure_range(const TensorView& tensor, Wanted wanted, std::uint64_t begin, std::uint64_t end) {
-    return measure_range(tensor, wanted, begin, end, block_kernels());
+TensorPartial measure_range(const TensorView& tensor, Requested requested, std::uint64_t begin,
+                            std::uint64_t end) {
+    return measure_range(tensor, requested, begin, end, block_kernels());
 }
 
-TensorStatistics measure(const TensorView& tensor, Wanted wanted) {
-    const TensorPartial partial = measure_range(tensor, wanted, 0, element_count(tensor.sizes));
+TensorStatistics measure(const TensorView& tensor, Requested requested) {
+    const TensorPartial partial = measure_range(tensor, requested, 0, element_count(tensor.sizes));
     const DefaultFloatState state;
-    return finish(partial, tensor, wanted);
+    return finish(partial, tensor, requested);
 }
 
 }  // namespace aoti_dbg

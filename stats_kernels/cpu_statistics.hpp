@@ -16,16 +16,17 @@ inline constexpr std::uint64_t kRangeGrain = 16;
 /// starts at `count`.
 std::uint64_t range_begin(std::uint64_t count, std::uint32_t part, std::uint32_t parts);
 
-/// Measures the elements [begin, end). They are in logical order if `wanted` depends on it, else in an order
-/// that all ranges of the tensor share. `begin` is a multiple of kRangeGrain. `end` is one too, or the
+/// Measures the elements [begin, end). They are in logical order if `requested` depends on it, else in an
+/// order that all ranges of the tensor share. `begin` is a multiple of kRangeGrain. `end` is one too, or the
 /// tensor's count.
-TensorPartial measure_range(const TensorView& tensor, Wanted wanted, std::uint64_t begin, std::uint64_t end);
+TensorPartial measure_range(const TensorView& tensor, Requested requested, std::uint64_t begin,
+                            std::uint64_t end);
 
 /// Does the same with the given loops (cpu_blocks.hpp).
-TensorPartial measure_range(const TensorView& tensor, Wanted wanted, std::uint64_t begin, std::uint64_t end,
-                            const BlockKernels& kernels);
+TensorPartial measure_range(const TensorView& tensor, Requested requested, std::uint64_t begin,
+                            std::uint64_t end, const BlockKernels& kernels);
 
 /// Measures the whole tensor on this thread.
-TensorStatistics measure(const TensorView& tensor, Wanted wanted);
+TensorStatistics measure(const TensorView& tensor, Requested requested);
 
 }  // namespace aoti_dbg

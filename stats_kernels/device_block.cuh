@@ -176,7 +176,7 @@ __device__ __forceinline__ Known merge_lanes(const Known& own) {
 __device__ __forceinline__ Located merge_warps(const Located& own) {
     Located merged;
     merged.known = merge_lanes<kWarps>(own.known);
-    if (!wants(shared_job().wanted, Wanted::indices)) return merged;
+    if (!wants(shared_job().requested, Requested::indices)) return merged;
     __syncwarp();
     // Use only lanes with the extreme of all lanes.
     const bool has_minimum = own.known.minimum_key == merged.known.minimum_key;

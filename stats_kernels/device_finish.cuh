@@ -11,7 +11,7 @@ __device__ __forceinline__ void leave_here(const Known& known, unsigned part, un
                                            unsigned maximum_turn) {
     Located merged;
     merged.known = merge_lanes<32>(known);
-    if (wants(shared_job().wanted, Wanted::indices) && merged.known.count > 0) {
+    if (wants(shared_job().requested, Requested::indices) && merged.known.count > 0) {
         const bool has_minimum = known.count > 0 && known.minimum_key == merged.known.minimum_key;
         const bool has_maximum = known.count > 0 && known.maximum_key == merged.known.maximum_key;
         merged.minimum_index = index_of_extreme(has_minimum, minimum_turn, part, merged.known.minimum_key);
@@ -59,7 +59,7 @@ __device__ inline void write_words(const Located& all, const Specials& specials,
         line[kFirstNegative] = specials.first_negative_infinity;
         line[kLineWords - 1] = 0;
     }
-    if (has_place_lines(job.dtype, job.wanted)) {
+    if (has_place_lines(job.dtype, job.requested)) {
         line = *lines;
         line[kMinimumIndex] = all.minimum_index;
         line[kMaximumIndex] = all.maximum_index;
@@ -75,9 +75,9 @@ __device__ __forceinline__ void leave_lines(unsigned sequence) {
     const DeviceJob& job = shared_job();
     const unsigned lane = threadIdx.x;
     const unsigned parts = line_parts(job.dtype);
-    const unsigned kinds = line_kinds(job.dtype, job.wanted);
+    const unsigned kinds = line_kinds(job.dtype, job.requested);
     std::uint64_t hash = lane < kWarps ? shared().hashes[lane] : 0;
-    if (wants(job.wanted, Wanted::hash)) hash = sum_of_lanes(hash);
+    if (wants(job.requested, Requested::hash)) hash = sum_of_lanes(hash);
 #pragma unroll 1
     for (unsigned part = 0; part < parts; ++part) {
         Located own;

@@ -27,7 +27,7 @@ struct DeviceJob {
     bool is_in_groups = false;
     std::uint8_t bytes = 0;  // per element
     DType dtype = DType::float32;
-    Wanted wanted = Wanted::nothing;
+    Requested requested = Requested::nothing;
     MathBits bits;
 };
 static_assert(sizeof(DeviceJob) == 40);

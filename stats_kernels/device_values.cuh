@@ -25,7 +25,7 @@ __device__ __noinline__ void leave_values(unsigned bytes, unsigned sequence) {
     __syncthreads();
     const unsigned line = threadIdx.x / 4;
     const auto* words = reinterpret_cast<const std::uint64_t*>(staged);
-    const unsigned place = job.blocks * line_parts(job.dtype) * line_kinds(job.dtype, job.wanted) + line;
+    const unsigned place = job.blocks * line_parts(job.dtype) * line_kinds(job.dtype, job.requested) + line;
     send_line(words + (line < lines ? line : 0) * kLineWords, line < lines,
               job.lines + std::uint64_t{place} * sizeof(ResultLine), sequence);
 }

@@ -17,9 +17,10 @@ constexpr std::uint64_t kBlocksOfOneTile = 64;
 constexpr std::uint64_t kTilesOfBlock = 8;
 constexpr std::uint64_t kMostBlocks = 4096;
 
-std::uint64_t tiles_of(DType dtype, std::uint64_t count, Wanted wanted) {
+std::uint64_t tiles_of(DType dtype, std::uint64_t count, Requested requested) {
     // Integers cannot have any of the requested statistics.
-    if (is_integer(dtype) && !wants(wanted, Wanted::printed | Wanted::indices | Wanted::hash)) return 0;
+    if (is_integer(dtype) && !wants(requested, Requested::printed | Requested::indices | Requested::hash))
+        return 0;
     const std::uint64_t group = 16 / element_size(dtype);
     const std::uint64_t groups = count / group + (count % group != 0 ? 1 : 0);
     return groups / (kTileBytes / 16) + (groups % (kTileBytes / 16) != 0 ? 1 : 0);
@@ -36,17 +37,18 @@ bool is_in_groups(const Layout& layout, DType dtype) {
 
 }  // namespace
 
-std::uint32_t blocks_for(DType dtype, std::uint64_t count, Wanted wanted, const DeviceLimits& limits) {
+std::uint32_t blocks_for(DType dtype, std::uint64_t count, Requested requested, const DeviceLimits& limits) {
     const std::uint64_t capacity = std::uint64_t{limits.multiprocessors} * limits.blocks_per_multiprocessor;
-    const std::uint64_t tiles = tiles_of(dtype, count, wanted);
+    const std::uint64_t tiles = tiles_of(dtype, count, requested);
     const std::uint64_t worth_while = std::max(kBlocksOfOneTile, tiles / kTilesOfBlock);
     const std::uint64_t blocks = std::min({tiles, worth_while, capacity, kMostBlocks});
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks, 1));
 }
 
-TensorJob prepare_job(const TensorView& tensor, Wanted wanted) {
+TensorJob prepare_job(const TensorView& tensor, Requested requested) {
     const std::uint64_t count = element_count(tensor.sizes);
-    const bool in_logical_order = depends_on_order(wanted) || value_bytes(tensor.dtype, wanted, count) > 0;
+    const bool in_logical_order =
+        depends_on_order(requested) || value_bytes(tensor.dtype, requested, count) > 0;
     const Layout layout = in_logical_order ? collapse(tensor.sizes, tensor.strides)
                                            : collapse_in_memory_order(tensor.sizes, tensor.strides);
     const std::uint32_t rank = layout.is_contiguous() ? 0 : layout.rank;
@@ -62,12 +64,12 @@ TensorJob prepare_job(const TensorView& tensor, Wanted wanted) {
     return prepared;
 }
 
-bool add_job(StatisticsLaunch& launch, const TensorJob& prepared, Wanted wanted, std::uint64_t data,
+bool add_job(StatisticsLaunch& launch, const TensorJob& prepared, Requested requested, std::uint64_t data,
              std::uint32_t blocks, std::uint64_t lines) {
     if (launch.jobs >= kMostJobs || kMostDims - launch.dims < prepared.dims.size()) return false;
     DeviceJob& job = launch.job[launch.jobs++];
     job = prepared.job;
-    job.wanted = wanted;
+    job.requested = requested;
     job.data = data;
     job.lines = lines;
     job.first_block = launch.blocks;
@@ -80,14 +82,15 @@ bool add_job(StatisticsLaunch& launch, const TensorJob& prepared, Wanted wanted,
     return true;
 }
 
-bool add_job(StatisticsLaunch& launch, const TensorView& tensor, Wanted wanted, std::uint32_t blocks,
+bool add_job(StatisticsLaunch& launch, const TensorView& tensor, Requested requested, std::uint32_t blocks,
              std::uint64_t lines) {
-    return add_job(launch, prepare_job(tensor, wanted), wanted, reinterpret_cast<std::uint64_t>(tensor.data),
-                   blocks, lines);
+    return add_job(launch, prepare_job(tensor, requested), requested,
+                   reinterpret_cast<std::uint64_t>(tensor.data), blocks, lines);
 }
 
-ResultShape shape_of(const TensorView& tensor, Wanted wanted, std::uint32_t blocks) {
-    return {blocks, tensor.dtype, wanted, value_bytes(tensor.dtype, wanted, element_count(tensor.sizes))};
+ResultShape shape_of(const TensorView& tensor, Requested requested, std::uint32_t blocks) {
+    return {blocks, tensor.dtype, requested,
+            value_bytes(tensor.dtype, requested, element_count(tensor.sizes))};
 }
 
 }  // namespace aoti_dbg

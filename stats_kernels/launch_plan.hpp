@@ -16,7 +16,7 @@ struct DeviceLimits {
 
 /// Returns how many blocks read a tensor, at least one. The rest of the launch does not matter: blocks beyond
 /// the device's capacity run afterwards.
-std::uint32_t blocks_for(DType dtype, std::uint64_t count, Wanted wanted, const DeviceLimits& limits);
+std::uint32_t blocks_for(DType dtype, std::uint64_t count, Requested requested, const DeviceLimits& limits);
 
 /// The part of a tensor's job that is the same for every launch.
 struct TensorJob {
@@ -24,16 +24,16 @@ struct TensorJob {
     std::vector<DeviceDim> dims;
 };
 /// The result is valid for every request with the same depends_on_order().
-TensorJob prepare_job(const TensorView& tensor, Wanted wanted);
+TensorJob prepare_job(const TensorView& tensor, Requested requested);
 
 /// Returns false and changes nothing if the job or its dimensions do not fit. `data` and `lines` are device
 /// addresses. The data need not be aligned.
-bool add_job(StatisticsLaunch& launch, const TensorJob& prepared, Wanted wanted, std::uint64_t data,
+bool add_job(StatisticsLaunch& launch, const TensorJob& prepared, Requested requested, std::uint64_t data,
              std::uint32_t blocks, std::uint64_t lines);
-bool add_job(StatisticsLaunch& launch, const TensorView& tensor, Wanted wanted, std::uint32_t blocks,
+bool add_job(StatisticsLaunch& launch, const TensorView& tensor, Requested requested, std::uint32_t blocks,
              std::uint64_t lines);
 
 /// Returns the shape of the lines that the job writes.
-ResultShape shape_of(const TensorView& tensor, Wanted wanted, std::uint32_t blocks);
+ResultShape shape_of(const TensorView& tensor, Requested requested, std::uint32_t blocks);
 
 }  // namespace aoti_dbg

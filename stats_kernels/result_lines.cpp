@@ -86,8 +86,8 @@ class BlocksOfPart {
     BlocksOfPart(const ResultLine* lines, const ResultShape& shape, std::uint32_t sequence)
         : moments_(lines),
           specials_(lines + shape.blocks),
-          places_(has_place_lines(shape.dtype, shape.wanted)
-                      ? lines + std::size_t{shape.blocks} * (line_kinds(shape.dtype, shape.wanted) - 1)
+          places_(has_place_lines(shape.dtype, shape.requested)
+                      ? lines + std::size_t{shape.blocks} * (line_kinds(shape.dtype, shape.requested) - 1)
                       : nullptr),
           sequence_(sequence) {}
 
@@ -169,7 +169,7 @@ bool read_line(const ResultLine& line, std::uint32_t sequence, LineWords& words)
 Gathered gather(const ResultLine* lines, const ResultShape& shape, std::uint32_t sequence,
                 TensorPartial& total) {
     total = {};
-    const std::size_t lines_of_part = std::size_t{shape.blocks} * line_kinds(shape.dtype, shape.wanted);
+    const std::size_t lines_of_part = std::size_t{shape.blocks} * line_kinds(shape.dtype, shape.requested);
     for (std::uint32_t part = 0; part < line_parts(shape.dtype); ++part) {
         const BlocksOfPart from(lines + part * lines_of_part, shape, sequence);
         const Gathered gathered = gather_part(from, shape.blocks, total.parts[part], total.hash);

@@ -48,18 +48,19 @@ inline constexpr std::uint32_t kMostValues = 64;
 AOTI_DBG_HOST_DEVICE constexpr bool has_special_lines(DType dtype) {
     return !is_integer(dtype);
 }
-AOTI_DBG_HOST_DEVICE constexpr bool has_place_lines(DType dtype, Wanted wanted) {
-    return is_integer(dtype) || depends_on_order(wanted);
+AOTI_DBG_HOST_DEVICE constexpr bool has_place_lines(DType dtype, Requested requested) {
+    return is_integer(dtype) || depends_on_order(requested);
 }
 /// Return the number of lines per block and part, and the number of parts.
-AOTI_DBG_HOST_DEVICE constexpr std::uint32_t line_kinds(DType dtype, Wanted wanted) {
-    return 1U + (has_special_lines(dtype) ? 1 : 0) + (has_place_lines(dtype, wanted) ? 1 : 0);
+AOTI_DBG_HOST_DEVICE constexpr std::uint32_t line_kinds(DType dtype, Requested requested) {
+    return 1U + (has_special_lines(dtype) ? 1 : 0) + (has_place_lines(dtype, requested) ? 1 : 0);
 }
 AOTI_DBG_HOST_DEVICE constexpr std::uint32_t line_parts(DType dtype) {
     return is_complex(dtype) ? 2 : 1;
 }
-AOTI_DBG_HOST_DEVICE constexpr std::uint32_t value_bytes(DType dtype, Wanted wanted, std::uint64_t count) {
-    if (count > kMostValues || !wants(wanted, Wanted::printed)) return 0;
+AOTI_DBG_HOST_DEVICE constexpr std::uint32_t value_bytes(DType dtype, Requested requested,
+                                                         std::uint64_t count) {
+    if (count > kMostValues || !wants(requested, Requested::printed)) return 0;
     return static_cast<std::uint32_t>(count) * element_size(dtype);
 }
 AOTI_DBG_HOST_DEVICE constexpr std::uint32_t value_lines(std::uint32_t bytes) {
@@ -74,11 +75,11 @@ AOTI_DBG_HOST_DEVICE constexpr std::uint32_t value_lines(std::uint32_t bytes) {
 struct ResultShape {
     std::uint32_t blocks = 0;
     DType dtype = DType::float32;
-    Wanted wanted = Wanted::nothing;
+    Requested requested = Requested::nothing;
     std::uint32_t bytes_of_values = 0;
 
     [[nodiscard]] std::uint32_t lines_of_blocks() const {
-        return blocks * line_parts(dtype) * line_kinds(dtype, wanted);
+        return blocks * line_parts(dtype) * line_kinds(dtype, requested);
     }
     [[nodiscard]] std::uint32_t lines() const { return lines_of_blocks() + value_lines(bytes_of_values); }
 };

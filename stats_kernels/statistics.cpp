@@ -90,7 +90,8 @@ std::uint64_t first_of(std::uint64_t a, std::uint64_t b) {
     return a < b ? a : b;
 }
 
-RealStatistics finish_part(const PartialStatistics& partial, DType dtype, Wanted wanted, bool in_order) {
+RealStatistics finish_part(const PartialStatistics& partial, DType dtype, Requested requested,
+                           bool in_order) {
     RealStatistics real;
     real.finite = finite_moments(partial, dtype);
     if (is_integer(dtype) && partial.finite > 0) {
@@ -108,7 +109,7 @@ RealStatistics finish_part(const PartialStatistics& partial, DType dtype, Wanted
         real.first_nonfinite = first_of(
             partial.first_nan, first_of(partial.first_positive_infinity, partial.first_negative_infinity));
     }
-    if (!wants(wanted, Wanted::indices)) return real;
+    if (!wants(requested, Requested::indices)) return real;
     const auto index = [&](std::uint64_t beyond, std::uint64_t within, std::uint64_t opposite) {
         if (partial.nan > 0) return partial.first_nan;
         if (beyond != kNoIndex) return beyond;
@@ -142,16 +143,16 @@ double Number::as_double() const {
     }
 }
 
-TensorStatistics finish(const TensorPartial& partial, const TensorView& tensor, Wanted wanted) {
+TensorStatistics finish(const TensorPartial& partial, const TensorView& tensor, Requested requested) {
     const DType dtype = tensor.dtype;
-    const bool in_order = depends_on_order(wanted) || lies_in_logical_order(tensor.sizes, tensor.strides);
+    const bool in_order = depends_on_order(requested) || lies_in_logical_order(tensor.sizes, tensor.strides);
     TensorStatistics statistics;
     statistics.dtype = dtype;
-    statistics.wanted = wanted;
+    statistics.requested = requested;
     statistics.count = element_count(tensor.sizes);
-    statistics.real = finish_part(partial.parts[0], dtype, wanted, in_order);
-    if (is_complex(dtype)) statistics.imaginary = finish_part(partial.parts[1], dtype, wanted, in_order);
-    if (wants(wanted, Wanted::hash)) statistics.hash = finish_hash(partial.hash, dtype, tensor.sizes);
+    statistics.real = finish_part(partial.parts[0], dtype, requested, in_order);
+    if (is_complex(dtype)) statistics.imaginary = finish_part(partial.parts[1], dtype, requested, in_order);
+    if (wants(requested, Requested::hash)) statistics.hash = finish_hash(partial.hash, dtype, tensor.sizes);
     return statistics;
 }
 

@@ -81,28 +81,30 @@ __device__ __noinline__ void sweep(Region region) {
 
 /// A sweep contains only what is requested. Indices need no sweep of their own.
 template <typename Findings, typename Numbers, unsigned kBytes>
-__device__ void sweep_wanted(Region region) {
-    const Wanted wanted = shared_job().wanted;
-    if (wants(wanted, Wanted::hash)) return sweep<kBytes, true, Numbers>(region);
-    if (wants(wanted, Wanted::printed | Wanted::indices)) return sweep<kBytes, false, Numbers>(region);
+__device__ void requested_sweep(Region region) {
+    const Requested requested = shared_job().requested;
+    if (wants(requested, Requested::hash)) return sweep<kBytes, true, Numbers>(region);
+    if (wants(requested, Requested::printed | Requested::indices))
+        return sweep<kBytes, false, Numbers>(region);
     return sweep<kBytes, false, Findings>(region);
 }
 
 template <typename Kind, unsigned kBytes>
 __device__ void sweep_real(Region region) {
-    return sweep_wanted<FindingsOnly<Kind, 1>, RealNumbers<Kind>, kBytes>(region);
+    return requested_sweep<FindingsOnly<Kind, 1>, RealNumbers<Kind>, kBytes>(region);
 }
 
 template <typename Kind, unsigned kBytes>
 __device__ void sweep_complex(Region region) {
-    return sweep_wanted<FindingsOnly<Kind, 2>, ComplexNumbers<Kind>, kBytes>(region);
+    return requested_sweep<FindingsOnly<Kind, 2>, ComplexNumbers<Kind>, kBytes>(region);
 }
 
 template <typename Numbers, unsigned kBytes>
 __device__ void sweep_integers(Region region) {
-    const Wanted wanted = shared_job().wanted;
-    if (wants(wanted, Wanted::hash)) return sweep<kBytes, true, Numbers>(region);
-    if (wants(wanted, Wanted::printed | Wanted::indices)) return sweep<kBytes, false, Numbers>(region);
+    const Requested requested = shared_job().requested;
+    if (wants(requested, Requested::hash)) return sweep<kBytes, true, Numbers>(region);
+    if (wants(requested, Requested::printed | Requested::indices))
+        return sweep<kBytes, false, Numbers>(region);
     leave({}, 0, 0, 0);  // an integer is neither NaN nor Inf
 }
 
@@ -162,7 +164,7 @@ __device__ __noinline__ Region with_end(Region region, std::uint64_t whole_group
     region.end_elements = static_cast<unsigned>(job.count % (16 / bytes));
     const uint4 end = load_group(whole_groups * (16 / bytes), region.end_elements, bytes);
     shared().end = end;
-    if (wants(job.wanted, Wanted::hash))
+    if (wants(job.requested, Requested::hash))
         atomicAdd(&shared().hashes[threadIdx.x / 32],
                   hash_group(whole_groups, std::uint64_t{end.y} << 32U | end.x,
                              std::uint64_t{end.w} << 32U | end.z));
@@ -197,7 +199,8 @@ __device__ __noinline__ void sweep_staged(Region region) {
 /// small tensors. Returns false for all others.
 __device__ bool sweep_common(const Region& region) {
     const DeviceJob& job = shared_job();
-    if (wants(job.wanted, Wanted::hash) || !wants(job.wanted, Wanted::printed | Wanted::indices))
+    if (wants(job.requested, Requested::hash) ||
+        !wants(job.requested, Requested::printed | Requested::indices))
         return false;
     switch (job.dtype) {
         case DType::float32:
@@ -267,7 +270,7 @@ extern "C" __global__ void __launch_bounds__(aoti_dbg::kBlockThreads, 4)
     sweep_job();
     __syncthreads();
     const DeviceJob& job = shared_job();
-    if (const unsigned bytes = value_bytes(job.dtype, job.wanted, job.count); bytes > 0)
+    if (const unsigned bytes = value_bytes(job.dtype, job.requested, job.count); bytes > 0)
         leave_values(bytes, launch.sequence);
     if (threadIdx.x < 32) leave_lines(launch.sequence);
 }

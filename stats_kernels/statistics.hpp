@@ -11,7 +11,7 @@ namespace aoti_dbg {
 
 /// The requested statistics. Each has a cost of its own. Statistics that were not requested are as in an
 /// empty tensor.
-enum class Wanted : std::uint8_t {
+enum class Requested : std::uint8_t {
     nothing = 0,
     findings = 1,  // the numbers of NaN, +Inf and -Inf
     printed = 2,   // findings, zeros, minimum, maximum, mean, standard deviation, exact sum of integers
@@ -19,16 +19,16 @@ enum class Wanted : std::uint8_t {
     hash = 8,
 };
 
-AOTI_DBG_HOST_DEVICE constexpr Wanted operator|(Wanted a, Wanted b) {
-    return static_cast<Wanted>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
+AOTI_DBG_HOST_DEVICE constexpr Requested operator|(Requested a, Requested b) {
+    return static_cast<Requested>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
 }
-AOTI_DBG_HOST_DEVICE constexpr bool wants(Wanted set, Wanted any_of) {
+AOTI_DBG_HOST_DEVICE constexpr bool wants(Requested set, Requested any_of) {
     return (static_cast<std::uint8_t>(set) & static_cast<std::uint8_t>(any_of)) != 0;
 }
 
 /// Returns whether logical indices matter. If not, a tensor may be read in memory order.
-AOTI_DBG_HOST_DEVICE constexpr bool depends_on_order(Wanted set) {
-    return wants(set, Wanted::indices | Wanted::hash);
+AOTI_DBG_HOST_DEVICE constexpr bool depends_on_order(Requested set) {
+    return wants(set, Requested::indices | Requested::hash);
 }
 
 /// A minimum or maximum: a double for float kinds, exact for integers.
@@ -72,7 +72,7 @@ struct RealStatistics {
 
 struct TensorStatistics {
     DType dtype = DType::float32;
-    Wanted wanted = Wanted::nothing;
+    Requested requested = Requested::nothing;
     std::uint64_t count = 0;
     RealStatistics real;  // the real parts of a complex tensor
     RealStatistics imaginary;
@@ -80,6 +80,6 @@ struct TensorStatistics {
 };
 
 /// `partial` must cover all elements of `tensor`. The tensor's data is not read.
-TensorStatistics finish(const TensorPartial& partial, const TensorView& tensor, Wanted wanted);
+TensorStatistics finish(const TensorPartial& partial, const TensorView& tensor, Requested requested);
 
 }  // namespace aoti_dbg

@@ -100,21 +100,10 @@ class Python(unittest.TestCase):
         self.assertEqual(sizes.sizes_in("a.py", f"def f():\n{body * 59}"), {})
 
 
-class Exceptions(unittest.TestCase):
-    allowed = sizes.read_exceptions("# head\na.cpp file 450\na.cpp test 70 A title of words\n")
-
-    def test_an_exception_covers_its_size_and_no_more(self):
-        test = ("a.cpp", "test", "A title of words")
-        self.assertEqual(sizes.problems({("a.cpp", "file", ""): 450, test: 65}, self.allowed), [])
-        self.assertEqual(len(sizes.problems({("a.cpp", "file", ""): 451, test: 71}, self.allowed)), 2)
-
-    def test_an_unneeded_exception_is_a_problem(self):
-        (problem,) = sizes.problems({("a.cpp", "file", ""): 450}, self.allowed)
-        self.assertIn("needs no exception", problem)
-
-    def test_what_has_no_exception_is_a_problem(self):
+class Problems(unittest.TestCase):
+    def test_each_kind_has_a_text_with_its_limit(self):
         for kind in ("file", "function", "class", "test", "macro"):
-            (problem,) = sizes.problems({("b.cpp", kind, "name"): 900}, {})
+            (problem,) = sizes.problems({("b.cpp", kind, "name"): 900})
             self.assertIn("expected", problem)
 
 

@@ -20,7 +20,7 @@ constexpr const char* kExamples =
     "  aoti-dbg explain                           list all codes\n"
     "  aoti-dbg explain AD1203\n";
 
-/// Appends lines of which the first begins with `first` and the others with as many blanks.
+/// Appends lines. The first begins with `first`, and the others with as many blanks.
 void add_wrapped(std::string_view first, std::string_view text, std::string& out) {
     std::string begin(first);
     for (const std::string& line : wrapped(text, kWidth - first.size())) {

@@ -24,7 +24,7 @@
 namespace aoti_dbg::cli {
 namespace {
 
-bool ended_well(const EndedRun& run) {
+bool exited_normally(const EndedRun& run) {
     return WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
 }
 
@@ -36,7 +36,7 @@ std::string end_text(const EndedRun& run) {
 
 /// A child process may have crashed even if the program exited with 0.
 bool has_crashed_below(const EndedRun& run, const Report& report) {
-    return run.has_status && ended_well(run) && report.evidence.end.signal != 0;
+    return run.has_status && exited_normally(run) && report.evidence.end.signal != 0;
 }
 
 /// Returns the path of report.json, or an empty string if there is none.
@@ -83,7 +83,7 @@ std::string rest_text(const Evidence& evidence) {
 void annotate(const EndedRun& run, const Report& report, const RequirementResult& requirement) {
     std::string lines = "\n";  // the program's output may lack a final newline
     const bool is_about_finding =
-        (ended_well(run) && !has_crashed_below(run, report)) || !report.verdict.is_worth_reporting;
+        (exited_normally(run) && !has_crashed_below(run, report)) || !report.verdict.is_worth_reporting;
     if (!is_about_finding)
         lines +=
             github_error("aoti-dbg: " + std::string(word_of(report.verdict.kind)), report.verdict.headline);
@@ -100,7 +100,7 @@ std::vector<JunitCase> junit_cases(const EndedRun& run, const Report& report,
                                    const RequirementResult& requirement) {
     std::vector<JunitCase> cases;
     JunitCase& program = cases.emplace_back(JunitCase{"the program succeeds", {}, {}});
-    if (!ended_well(run)) {
+    if (!exited_normally(run)) {
         program.failure = report.verdict.is_worth_reporting ? report.verdict.headline : end_text(run);
         if (report.verdict.is_worth_reporting) program.details = report_text(report);
     }

@@ -321,18 +321,18 @@ int run_program(const RunRequest& request) {
     if (reason != 0) return report_not_started(request.program.front().c_str(), program.child, reason);
     const std::string log = value_of("AOTI_DBG_LOG");
     if (!log.empty() && !is_stream(log)) trim_log(log, program.child, started);
-    const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    const bool exited_normally = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     const RequirementResult requirement =
         judge(request.requirement.value_or(options->ci ? Requirement::model : Requirement::none),
               tally.seen(), finding, may_select(*options), program_end(status, tally));
     std::optional<std::uint64_t> findings = 0;
     if (audience.any() || request.error_exitcode) {
         findings = report_ended(program, status, oom_kills_since(oom_kills), requirement);
-        if (ended_well && !findings) return kOwnTrouble;  // without a report, success is unproven
+        if (exited_normally && !findings) return kOwnTrouble;  // without a report, success is unproven
     }
     place.reset();
-    if (ended_well && !requirement.is_met) return kSawNothing;
-    if (ended_well && findings != 0) return request.error_exitcode.value_or(options->ci ? 1 : 0);
+    if (exited_normally && !requirement.is_met) return kSawNothing;
+    if (exited_normally && findings != 0) return request.error_exitcode.value_or(options->ci ? 1 : 0);
     if (WIFEXITED(status)) return WEXITSTATUS(status);
     end_by(WTERMSIG(status));
     return 128 + WTERMSIG(status);

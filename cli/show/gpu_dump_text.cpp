@@ -57,6 +57,25 @@ std::string line(const char* label, const std::string& text) {
     return head.data() + text + "\n";
 }
 
+std::vector<Group> grouped(const std::vector<Fault>& faults) {
+    std::vector<Group> groups;
+    for (const Fault& fault : faults) {
+        const auto same = std::find_if(groups.begin(), groups.end(), [&fault](const Group& group) {
+            const Fault& first = *group.first;
+            return first.device == fault.device && first.exception == fault.exception &&
+                   first.pc == fault.pc && first.grid == fault.grid && first.later_grid == fault.later_grid;
+        });
+        // A dump with this many places is no longer one fault, so the rest is dropped.
+        constexpr std::size_t kMostGroups = 1000;
+        if (same != groups.end()) {
+            same->all.push_back(&fault);
+        } else if (groups.size() < kMostGroups) {
+            groups.push_back({&fault, {&fault}});
+        }
+    }
+    return groups;
+}
+
 class Page {
   public:
     explicit Page(const GpuDump& dump)
@@ -78,26 +97,6 @@ class Page {
     }
 
   private:
-    static std::vector<Group> grouped(const std::vector<Fault>& faults) {
-        std::vector<Group> groups;
-        for (const Fault& fault : faults) {
-            const auto same = std::find_if(groups.begin(), groups.end(), [&fault](const Group& group) {
-                const Fault& first = *group.first;
-                return first.device == fault.device && first.exception == fault.exception &&
-                       first.pc == fault.pc && first.grid == fault.grid &&
-                       first.later_grid == fault.later_grid;
-            });
-            // A dump with this many places is no longer one fault, so the rest is dropped.
-            constexpr std::size_t kMostGroups = 1000;
-            if (same != groups.end()) {
-                same->all.push_back(&fault);
-            } else if (groups.size() < kMostGroups) {
-                groups.push_back({&fault, {&fault}});
-            }
-        }
-        return groups;
-    }
-
     void print_written() {
         std::string text;
         if (dump_.meta) {

@@ -1,13 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the sizes of files, functions and classes in C++, CUDA and Python, and that no macro takes statements.
-
-sizes_exceptions.txt lists what still breaks a rule: path, kind, its largest allowed size, and its name. An
-exception that is no longer needed fails, too. `--update` lowers and removes exceptions. It never adds one.
-"""
+"""Checks the sizes of files, functions and classes in C++, CUDA and Python, and that no macro takes statements."""
 
 from __future__ import annotations
 
-import argparse
 import ast
 import pathlib
 import re
@@ -17,8 +12,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import cpp_scopes
 from docs_check import listed, name_of
 from docs_code import CPP_KINDS, is_python
-
-exceptions_file = pathlib.Path(__file__).with_name("sizes_exceptions.txt")
 
 LIMITS = {"function": 60, "test": 60, "class": 250, "macro": 0}
 FILE_LIMIT = 400
@@ -60,45 +53,21 @@ def all_sizes() -> Sizes:
     return {key: size for path in paths for key, size in sizes_in(name_of(path), path.read_text()).items()}
 
 
-def read_exceptions(text: str) -> Sizes:
-    exceptions: Sizes = {}
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            path, kind, size, *name = line.split(" ", 3)
-            exceptions[path, kind, "".join(name)] = int(size)
-    return exceptions
-
-
-def problems(now: Sizes, allowed: Sizes) -> list[str]:
-    found = []
-    for (path, kind, name), size in sorted(now.items()):
-        limit = allowed.get((path, kind, name), 0)
-        if size <= limit:
-            continue
+def problems(found: Sizes) -> list[str]:
+    texts = []
+    for (path, kind, name), size in sorted(found.items()):
         what = f"{path}: {kind} {name}".rstrip()
         if kind == "macro":
-            found.append(f"{what}: expected no statements as arguments, got {size} places")
+            texts.append(f"{what}: expected no statements as arguments, got {size} places")
         else:
-            limit = limit or LIMITS.get(kind) or (TEST_FILE_LIMIT if path.startswith("tests/") else FILE_LIMIT)
-            found.append(f"{what}: expected at most {limit} lines, got {size}")
-    for path, kind, name in sorted(allowed.keys() - now.keys()):
-        found.append(f"{path}: {kind} {name} needs no exception. Run scripts/lib/sizes.py --update.")
-    return found
+            limit = LIMITS.get(kind) or (TEST_FILE_LIMIT if path.startswith("tests/") else FILE_LIMIT)
+            texts.append(f"{what}: expected at most {limit} lines, got {size}")
+    return texts
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--update", action="store_true")
-    arguments = parser.parse_args()
-    text = exceptions_file.read_text()
-    now, allowed = all_sizes(), read_exceptions(text)
-    if arguments.update:
-        allowed = {key: min(size, now[key]) for key, size in allowed.items() if key in now}
-        head = "".join(line for line in text.splitlines(keepends=True) if line.startswith("#"))
-        lines = [f"{path} {kind} {size} {name}".rstrip() + "\n" for (path, kind, name), size in sorted(allowed.items())]
-        exceptions_file.write_text(head + "".join(lines))
-    found = problems(now, allowed)
-    print("\n".join(found + [f"{len(allowed)} exceptions left"]))
+    found = problems(all_sizes())
+    print("\n".join(found) if found else "all sizes are within their limits")
     return 1 if found else 0
 
 

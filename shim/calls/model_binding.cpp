@@ -21,7 +21,7 @@ constexpr std::string_view kDataPointer = "aoti_torch_get_data_ptr";
 constexpr std::string_view kView = "aoti_torch__reinterpret_tensor";
 constexpr std::string_view kMake = "aoti_torch_empty_strided";
 constexpr std::string_view kMakePinned = "aoti_torch_empty_strided_pinned";
-constexpr std::string_view kLetGo = "aoti_torch_delete_tensor_object";
+constexpr std::string_view kDeleteTensor = "aoti_torch_delete_tensor_object";
 
 /// Recognizes shim functions of a PyTorch newer than the table: aoti_torch_<device>_<op> is an op.
 bool is_unknown_op(std::string_view symbol) {
@@ -43,7 +43,7 @@ std::optional<SlotRole> role_besides_calls(std::string_view symbol, const Inspec
     if (inspected.pointers && symbol == kDataPointer) return SlotRole::pointer;
     if (inspected.views && symbol == kView) return SlotRole::view;
     if (inspected.tensors && (symbol == kMake || symbol == kMakePinned)) return SlotRole::made;
-    if (inspected.tensors && symbol == kLetGo) return SlotRole::freed;
+    if (inspected.tensors && symbol == kDeleteTensor) return SlotRole::freed;
     return std::nullopt;
 }
 
@@ -132,10 +132,11 @@ BindingReport bind_model(const LoadedObject& object, const PackageInfo& package,
             report.printer_baked_in = true;
         }
         if (bind_driver_import(object, import, report)) return;
-        Slot wanted;
-        if (is_stub(*import.address) || !describe(symbol, package, model, linked, inspected, wanted)) return;
-        wanted.real = real_behind(object, import);
-        void* stub = wanted.real == nullptr ? nullptr : stub_for(wanted);
+        Slot requested;
+        if (is_stub(*import.address) || !describe(symbol, package, model, linked, inspected, requested))
+            return;
+        requested.real = real_behind(object, import);
+        void* stub = requested.real == nullptr ? nullptr : stub_for(requested);
         if (stub == nullptr) {
             ++report.unbound;
             return;
@@ -146,7 +147,7 @@ BindingReport bind_model(const LoadedObject& object, const PackageInfo& package,
             return;
         }
         ++report.bound;
-        if (wanted.stack_words == kUnknownWords) ++report.unknown_prototypes;
+        if (requested.stack_words == kUnknownWords) ++report.unknown_prototypes;
     });
     return report;
 }
@@ -171,15 +172,15 @@ void* container_stub(const ContainerFunction& function, void* real, const Loaded
                      std::uint16_t model) {
     const std::size_t slash = object.path.rfind('/');
     const std::string file = object.path.substr(slash == std::string::npos ? 0 : slash + 1);
-    Slot wanted;
-    wanted.real = real;
-    wanted.role = function.role;
-    wanted.kind = function.kind;
-    wanted.stack_words = function.stack_words;
-    wanted.model = model;
-    wanted.name =
+    Slot requested;
+    requested.real = real;
+    requested.role = function.role;
+    requested.kind = function.kind;
+    requested.stack_words = function.stack_words;
+    requested.model = model;
+    requested.name =
         function.role == SlotRole::run ? intern_name("run of " + file, {}) : intern_name(function.name, {});
-    return stub_for(wanted);
+    return stub_for(requested);
 }
 
 void bind_container_imports(const LoadedObject& object) {

@@ -52,8 +52,8 @@ class SessionPart {
     [[nodiscard]] virtual bool has_files() const { return false; }
 };
 
-/// Tells the parts of the current session that a context, or all contexts of a device, are about to be
-/// destroyed.
+/// Call these before a context, or all contexts of a device, are destroyed. They pass the call to the parts
+/// of the current session.
 void end_context_in_session(CUctx_st* context);
 void end_device_in_session(int device);
 

@@ -28,7 +28,7 @@ void add_tensor(const ArgumentFacts& argument, const TensorFacts* tensor, Findin
     finding.tensor.sizes = tensor->sizes;
 }
 
-void tell(Finding finding, Mismatch mismatch) {
+void report_mismatch(Finding finding, Mismatch mismatch) {
     finding.kind = Finding::Kind::argument;
     finding.check = std::move(mismatch.check);
     finding.expected = std::move(mismatch.expected);

@@ -13,6 +13,6 @@ void add_site(const SiteFacts& site, Finding& finding);
 void add_tensor(const ArgumentFacts& argument, const TensorFacts* tensor, Finding& finding);
 
 /// Reports a finding. It is on disk when this returns, unless it is already known or suppressed.
-void tell(Finding finding, Mismatch mismatch);
+void report_mismatch(Finding finding, Mismatch mismatch);
 
 }  // namespace aoti_dbg

@@ -103,7 +103,7 @@ std::uint64_t check_input(ThreadState& state, const MeasuredModel& model, const 
         Finding finding = finding_at(state, run);
         finding.line = input.guard->line;
         add_tensor(model.input(n), seen.facts, finding);
-        tell(std::move(finding), std::move(mismatch));
+        report_mismatch(std::move(finding), std::move(mismatch));
     }
     return seen.facts->number;
 }
@@ -111,9 +111,9 @@ std::uint64_t check_input(ThreadState& state, const MeasuredModel& model, const 
 void check_count(ThreadState& state, const MeasuredModel& model, const OpenCall& run, std::uint64_t given) {
     const std::size_t expected = checks_of(model).inputs();
     if (expected == 0 || expected == given) return;
-    tell(finding_at(state, run),
-         {"number of inputs", counted(expected, "input"), std::to_string(given),
-          "pass the inputs that the model was exported with, flattened as in its call spec"});
+    report_mismatch(finding_at(state, run),
+                    {"number of inputs", counted(expected, "input"), std::to_string(given),
+                     "pass the inputs that the model was exported with, flattened as in its call spec"});
 }
 
 /// True if the result of the container function says whether constants were set.
@@ -143,12 +143,12 @@ bool is_op(ring::CallKind kind) {
            kind == ring::CallKind::dispatcher;
 }
 
-void tell_result(ThreadState& state, const MeasuredModel* model, const OpenCall& call, std::string found,
-                 const char* advice) {
+void report_result(ThreadState& state, const MeasuredModel* model, const OpenCall& call, std::string found,
+                   const char* advice) {
     Finding finding = finding_at(state, call);
     const SitePlan* plan = model == nullptr ? nullptr : model->site(call.site);
     add_site(plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind), finding);
-    tell(std::move(finding), {"result", "success", std::move(found), advice});
+    report_mismatch(std::move(finding), {"result", "success", std::move(found), advice});
 }
 
 /// A run that fails because of a reported finding is not reported again.
@@ -157,9 +157,10 @@ void check_failed_run(ThreadState& state, const OpenCall& run, std::int32_t resu
     Finding finding = finding_at(state, run);
     finding.kernel = run.name->printed;
     finding.call = Finding().call;
-    tell(std::move(finding), {"result", "success", "error " + std::to_string(result),
-                              "read the line that PyTorch wrote to standard error. aoti-dbg show prints the "
-                              "calls before it"});
+    report_mismatch(std::move(finding),
+                    {"result", "success", "error " + std::to_string(result),
+                     "read the line that PyTorch wrote to standard error. aoti-dbg show prints the "
+                     "calls before it"});
 }
 
 /// True if the frame is on the thread's own stack. A call on the stack of a fiber may still be active.
@@ -179,7 +180,7 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
         g_unchecked_models.fetch_add(1, std::memory_order_relaxed);
     const auto* container = reinterpret_cast<const void*>(run.passage.frame->integer(0));
     if (std::optional<Mismatch> wrong = checks.wrong_constants(container))
-        tell(finding_at(state, run), std::move(*wrong));
+        report_mismatch(finding_at(state, run), std::move(*wrong));
     check_count(state, *model, run, given);
     begin_finding(tensors_of(state));
     CheckingThread& own = own_part(state);
@@ -213,7 +214,7 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
         Finding finding = finding_at(state, call);
         add_site(model.site(call.site)->facts, finding);
         add_tensor(*pointer.argument, nullptr, finding);
-        tell(std::move(finding), std::move(*wrong));
+        report_mismatch(std::move(finding), std::move(*wrong));
     }
 }
 
@@ -251,7 +252,7 @@ void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame&
     finding.kernel = "aoti_torch__reinterpret_tensor";
     finding.call = run->next_call;  // this call or a later one uses the view
     finding.notes.push_back("the call number is that of the next call after this view");
-    tell(std::move(finding), std::move(*wrong));
+    report_mismatch(std::move(finding), std::move(*wrong));
 }
 
 void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call, std::int32_t result) {
@@ -261,8 +262,8 @@ void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call
     if (result == 0) return;
     if (call.kind == ring::CallKind::run) return check_failed_run(state, call, result);
     if (is_op(call.kind))
-        tell_result(state, model, call, "error " + std::to_string(result),
-                    "read the line that PyTorch wrote to standard error. --level 2 shows the arguments");
+        report_result(state, model, call, "error " + std::to_string(result),
+                      "read the line that PyTorch wrote to standard error. --level 2 shows the arguments");
 }
 
 void check_unwound(ThreadState& state, std::uintptr_t frame) {
@@ -272,8 +273,8 @@ void check_unwound(ThreadState& state, std::uintptr_t frame) {
                         state.open[state.depth - 2].kind == ring::CallKind::run;
     if (!is_own || !is_on_own_stack(state, frame) || !is_on_own_stack(state, left.frame)) return;
     const MeasuredModel* const model = left.passage.any() ? measured_model(left.model) : nullptr;
-    tell_result(state, model, left, "an exception",
-                "read the exception. --level 2 shows the arguments of the call");
+    report_result(state, model, left, "an exception",
+                  "read the exception. --level 2 shows the arguments of the call");
 }
 
 void start_checks(Session& session) {

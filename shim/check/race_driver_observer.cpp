@@ -23,7 +23,7 @@ void note_freed(const DriverEvent& event) {
         case allocations::Way::unmap:
             return races::note_unmapped(event.freed.address, event.freed.bytes);
         default:
-            return races::note_gone(event.freed.address);
+            return races::note_freed_at_once(event.freed.address);
     }
 }
 

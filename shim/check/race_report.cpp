@@ -67,10 +67,11 @@ void report_race(const Toucher& later, StreamOrder::Use later_use, const StreamO
     add_tensor(*call.argument, nullptr, finding);
     finding.other = name_of(is_about_later ? conflict.earlier : later);
     finding.is_of_the_past = !is_about_later;
-    tell(std::move(finding),
-         {std::string(kOrderCheck), "an event or a wait " + other, "none",
-          "let the later stream wait for an event recorded after the earlier access (cudaStreamWaitEvent, "
-          "torch.cuda.Stream.wait_stream), or run both on one stream"});
+    report_mismatch(
+        std::move(finding),
+        {std::string(kOrderCheck), "an event or a wait " + other, "none",
+         "let the later stream wait for an event recorded after the earlier access (cudaStreamWaitEvent, "
+         "torch.cuda.Stream.wait_stream), or run both on one stream"});
 }
 
 }  // namespace aoti_dbg::races

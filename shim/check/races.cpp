@@ -329,10 +329,10 @@ void note_context_ends() {
 
 void note_freed(const char* function, std::uint64_t address, void* stream) {
     note_copied(function, stream, {{}, {address, allocation_bytes(address)}});
-    note_gone(address);
+    note_freed_at_once(address);
 }
 
-void note_gone(std::uint64_t address) {
+void note_freed_at_once(std::uint64_t address) {
     note_unmapped(address, allocation_bytes(address));
 }
 

@@ -17,7 +17,7 @@ struct ThreadState;
 
 namespace aoti_dbg::races {
 
-/// Records work of which nothing else is known.
+/// Records work about which nothing else is known.
 void note_work(void* stream);
 /// Records a copy or a fill of the program. `function` is an exported name of the driver and must live
 /// forever.
@@ -48,7 +48,7 @@ void note_destroyed(void* stream);
 void note_context_ends();
 /// Call these before memory is freed: in stream order, immediately, or only a part of it.
 void note_freed(const char* function, std::uint64_t address, void* stream);
-void note_gone(std::uint64_t address);
+void note_freed_at_once(std::uint64_t address);
 void note_unmapped(std::uint64_t address, std::uint64_t bytes);
 
 }  // namespace aoti_dbg::races

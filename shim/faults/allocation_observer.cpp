@@ -24,7 +24,7 @@ void note_allocated(const DriverEvent& event, std::int32_t result) {
     std::uint64_t address = 0;
     memcpy(&address, event.allocated.address, sizeof address);
     asked.bytes = bytes_of(event, address);
-    note_made(asked, address);
+    note_allocation(asked, address);
 }
 
 }  // namespace
@@ -41,9 +41,9 @@ void AllocationObserver::before(const DriverEvent& event, KeptByObserver& kept) 
             kept.pointer = take_leaving(event.way, event.freed.address, event.freed.bytes, event.stream);
             return;
         case DriverKind::destroy_context:
-            return note_context_gone(event.context);
+            return note_context_destroyed(event.context);
         case DriverKind::reset_device:
-            return note_device_gone(event.device);
+            return note_device_reset(event.device);
         default:
             return;
     }

@@ -101,7 +101,7 @@ void start_allocations(Session& session) {
             std::make_unique<AllocationPart>(allocations_path(session.ring()->path()), "allocations"));
 }
 
-void note_made(const AskedMemory& asked, std::uint64_t address) {
+void note_allocation(const AskedMemory& asked, std::uint64_t address) {
     guarded([&] {
         AllocationFile* const to = file();
         if (to == nullptr) return;
@@ -163,14 +163,14 @@ void end_leaving(LeavingMemory* leaving, bool is_freed) {
     });
 }
 
-void note_context_gone(const void* context) {
+void note_context_destroyed(const void* context) {
     guarded([&] {
         if (AllocationFile* const known = present_file(); known != nullptr)
             known->end_context(context, now());
     });
 }
 
-void note_device_gone(int device) {
+void note_device_reset(int device) {
     guarded([&] {
         if (AllocationFile* const known = present_file(); known != nullptr) known->end_device(device, now());
     });

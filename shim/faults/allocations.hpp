@@ -23,7 +23,7 @@ struct AskedMemory {
 };
 
 /// Records an allocation at `address`, or 0 if it has no address yet.
-void note_made(const AskedMemory& asked, std::uint64_t address);
+void note_allocation(const AskedMemory& asked, std::uint64_t address);
 /// Records that the driver had not enough memory.
 void note_refused(const AskedMemory& asked);
 
@@ -37,7 +37,7 @@ LeavingMemory* take_leaving(allocations::Way way, std::uint64_t address, std::ui
 void end_leaving(LeavingMemory* leaving, bool is_freed);
 
 /// Call these before a context, or everything on a device, is destroyed.
-void note_context_gone(const void* context);
-void note_device_gone(int device);
+void note_context_destroyed(const void* context);
+void note_device_reset(int device);
 
 }  // namespace aoti_dbg

@@ -113,11 +113,11 @@ void CompletionMarkers::note_failure(std::int32_t error) {
     if (MarkedContext* const there = find(context); there != nullptr) there->note_failure(error);
 }
 
-void CompletionMarkers::context_goes(CUcontext context) {
+void CompletionMarkers::context_ends(CUcontext context) {
     for (const std::atomic<MarkedContext*>& one : contexts_) {
         MarkedContext* const there = one.load(std::memory_order_acquire);
         if (there == nullptr || (context != nullptr && !there->is_of(context))) continue;
-        there->context_goes();
+        there->context_ends();
     }
 }
 
@@ -154,7 +154,7 @@ void end_marked_context(CUcontext context) {
     if (!g_marking || !observing()) return;
     Session* const session = wiped_page().session.load(std::memory_order_acquire);
     CompletionMarkers* const markers = session == nullptr ? nullptr : present_markers(*session);
-    if (markers != nullptr) markers->context_goes(context);
+    if (markers != nullptr) markers->context_ends(context);
 }
 
 }  // namespace aoti_dbg

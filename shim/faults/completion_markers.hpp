@@ -56,7 +56,7 @@ class CompletionMarkers {
     void note_failure(std::int32_t error);
 
     /// Call this before a context is or may be destroyed. Null means any context.
-    void context_goes(CUcontext context);
+    void context_ends(CUcontext context);
 
     /// The thread with that number launches no more.
     void thread_ends(std::uint32_t tid);

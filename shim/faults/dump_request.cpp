@@ -79,20 +79,21 @@ ContextInTheMaking::~ContextInTheMaking() {
 }
 
 void take_dump_pipe() {
-    const Expected* const wanted = expected();
-    if (wanted == nullptr || wanted == g_taken || !is_pipe(wanted->path, g_pipe)) return;
-    g_found = wanted;
+    const Expected* const requested = expected();
+    if (requested == nullptr || requested == g_taken || !is_pipe(requested->path, g_pipe)) return;
+    g_found = requested;
     if (descriptor_of(g_pipe) < 0 || g_contexts_in_the_making.load() != 0) return;
     // The counter now shows any creation that began before be_last(). A later one opens no pipe.
-    if (!wanted->be_last() || g_contexts_in_the_making.load() != 0) return;
-    unlink(wanted->path.c_str());
-    g_taken = wanted;
+    if (!requested->be_last() || g_contexts_in_the_making.load() != 0) return;
+    unlink(requested->path.c_str());
+    g_taken = requested;
 }
 
 bool can_ask_for_dump() {
     take_dump_pipe();
-    const Expected* const wanted = expected();
-    return wanted != nullptr && g_found == wanted && !has_asked_for_dump() && descriptor_of(g_pipe) >= 0;
+    const Expected* const requested = expected();
+    return requested != nullptr && g_found == requested && !has_asked_for_dump() &&
+           descriptor_of(g_pipe) >= 0;
 }
 
 bool ask_for_dump() {
@@ -104,14 +105,14 @@ bool ask_for_dump() {
 }
 
 bool has_asked_for_dump() {
-    const Expected* const wanted = expected();
-    return wanted != nullptr && g_asked.load(std::memory_order_acquire) == wanted;
+    const Expected* const requested = expected();
+    return requested != nullptr && g_asked.load(std::memory_order_acquire) == requested;
 }
 
 void remove_dump_pipe() {
     struct stat left {};
-    const Expected* const wanted = expected();
-    if (wanted != nullptr && is_pipe(wanted->path, left)) unlink(wanted->path.c_str());
+    const Expected* const requested = expected();
+    if (requested != nullptr && is_pipe(requested->path, left)) unlink(requested->path.c_str());
 }
 
 }  // namespace aoti_dbg

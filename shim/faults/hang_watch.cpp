@@ -90,7 +90,7 @@ class HangWatch {
         unended_.clear();
         const std::uint64_t ended = markers->look_for_unended(unended_);
         streams_.note(unended_, ended, elapsed);
-        if (!launch_ || streams_.stood(launch_->at) != 0) return;
+        if (!launch_ || streams_.stalled_for(launch_->at) != 0) return;
         launch_.reset();
         came_back_ = true;
     }
@@ -122,7 +122,7 @@ class HangWatch {
         hang.is_recorded = is_fresh && is_to_be_recorded(hang);
         const Status written = file_.write(hang);
         if (!is_fresh) return;
-        tell(hang, fresh, written);
+        report(hang, fresh, written);
         if (then_ == OnHang::report) return;
         end_it(hang);
     }
@@ -212,7 +212,7 @@ class HangWatch {
             if (seen.is_reported) hang.calls.push_back(stuck_call(ring, tid, seen));
         if (hang.calls.empty() && launch_) {
             hang.calls.push_back(launch_->stuck);
-            hang.calls.front().nanoseconds = streams_.stood(launch_->at);
+            hang.calls.front().nanoseconds = streams_.stalled_for(launch_->at);
         }
         conclude_hang(ring, hang);
         return hang;
@@ -222,7 +222,7 @@ class HangWatch {
                                        const SeenThread& seen) const {
         std::vector<StuckCall> open = open_calls(ring, 0, tid);
         StuckCall stuck = open.empty() ? StuckCall{} : std::move(open.front());
-        stuck.nanoseconds = seen.stood;
+        stuck.nanoseconds = seen.stalled_for;
         if (const std::uint64_t asked = seen.asks(limit_); asked != 0) {
             CrashCall question;
             question.name = seen.question->printed;
@@ -239,10 +239,10 @@ class HangWatch {
         return stuck;
     }
 
-    void tell(const Hang& hang, const std::vector<std::uint32_t>& fresh, const Status& written) const {
+    void report(const Hang& hang, const std::vector<std::uint32_t>& fresh, const Status& written) const {
         for (const StuckCall& stuck : hang.calls) {
-            const bool is_fresh =
-                stuck.nobody_waits || std::find(fresh.begin(), fresh.end(), stuck.call.thread) != fresh.end();
+            const bool is_fresh = stuck.is_without_wait ||
+                                  std::find(fresh.begin(), fresh.end(), stuck.call.thread) != fresh.end();
             if (!is_fresh) continue;
             const bool is_first = &stuck == &hang.calls.front();
             message(Severity::warn,

@@ -159,7 +159,7 @@ void MarkedContext::note_failure(std::int32_t error) {
     __atomic_compare_exchange_n(&header_->error, &none, error, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-void MarkedContext::context_goes() {
+void MarkedContext::context_ends() {
     look();
     // The record of a failed context must not mix with that of a later context.
     if (header_ != nullptr && load(header_->error) != 0) context_.store(nullptr, std::memory_order_release);

@@ -61,7 +61,7 @@ class MarkedContext {
     std::uint64_t look_for_unended(std::vector<UnendedMark>& unended);
     void note_failure(std::int32_t error);
     /// Call this before the context is or may be destroyed.
-    void context_goes();
+    void context_ends();
     void thread_ends(std::uint32_t tid);
 
   private:

@@ -1,4 +1,4 @@
-// Tells the completion markers which contexts end or fail.
+// Passes the ends and failures of contexts to the completion markers.
 #pragma once
 
 #include "shim/calls/driver_observer.hpp"

@@ -40,9 +40,9 @@ MemoryMap MemoryMap::of_this_process() {
 }
 
 const Mapping* MemoryMap::find(std::uint64_t address) const {
-    const auto after =
-        std::upper_bound(mappings_.begin(), mappings_.end(), address,
-                         [](std::uint64_t wanted, const Mapping& mapping) { return wanted < mapping.end; });
+    const auto after = std::upper_bound(
+        mappings_.begin(), mappings_.end(), address,
+        [](std::uint64_t requested, const Mapping& mapping) { return requested < mapping.end; });
     return after == mappings_.end() || address < after->begin ? nullptr : &*after;
 }
 

@@ -26,24 +26,24 @@ class StalledStreams {
     std::vector<UnendedMark> ask();
 
     /// Returns for how many nanoseconds the launch is stalled, or 0 if it has progressed.
-    [[nodiscard]] std::uint64_t stood(const UnendedMark& at) const;
+    [[nodiscard]] std::uint64_t stalled_for(const UnendedMark& at) const;
 
   private:
     struct Stream {
         UnendedMark at;
-        std::uint64_t stood = 0;
+        std::uint64_t stalled_for = 0;
         std::uint64_t due_at = 0;  // a value of `stood`
         std::uint64_t look = 0;    // the last look with an unfinished launch
     };
     [[nodiscard]] bool is_due(const Stream& stream) const {
-        return !stream.at.is_uncertain && stood_ >= limit_ && stream.stood >= stream.due_at;
+        return !stream.at.is_uncertain && stalled_for_ >= limit_ && stream.stalled_for >= stream.due_at;
     }
 
     const std::uint64_t limit_;
     std::map<std::uint32_t, Stream> streams_;  // by mark
     std::uint64_t look_ = 0;
     std::uint64_t ended_ = 0;
-    std::uint64_t stood_ = 0;  // for all streams together
+    std::uint64_t stalled_for_ = 0;  // for all streams together
 };
 
 }  // namespace aoti_dbg

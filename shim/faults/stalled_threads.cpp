@@ -35,11 +35,11 @@ bool StalledThreads::note(std::uint32_t tid, const ThreadProgress& progress, std
         seen = SeenThread{};
         seen.steps = steps;
     } else {
-        seen.stood += elapsed;
+        seen.stalled_for += elapsed;
     }
     seen.look = look_;
     seen.stack = progress.stack.load(std::memory_order_relaxed);
-    shortest_ = std::min(shortest_, seen.stood);
+    shortest_ = std::min(shortest_, seen.stalled_for);
     return note_question(seen, progress, elapsed) || came_back;
 }
 
@@ -62,8 +62,8 @@ bool StalledThreads::note_question(SeenThread& seen, const ThreadProgress& progr
     }
     seen.stream = progress.stream.load(std::memory_order_relaxed);
     seen.answers = answers;
-    if (!seen.is_told_to_ask || seen.asks(limit_) != 0) return false;
-    seen.is_reported = seen.is_told_to_ask = false;
+    if (!seen.is_reported_as_polling || seen.asks(limit_) != 0) return false;
+    seen.is_reported = seen.is_reported_as_polling = false;
     return true;
 }
 
@@ -79,8 +79,8 @@ bool StalledThreads::judge(std::uint32_t tid, const ring::Contents& ring) {
     const bool is_inside = !open_calls(ring, 0, tid).empty();
     // A thread that polls may not have polled for long enough yet.
     const bool may_ask_on = seen.question != nullptr && seen.silent < limit_;
-    seen.is_told_to_ask = !is_inside && shortest_ >= limit_ && seen.asks(limit_) >= limit_;
-    seen.is_reported = is_inside || seen.is_told_to_ask;
+    seen.is_reported_as_polling = !is_inside && shortest_ >= limit_ && seen.asks(limit_) >= limit_;
+    seen.is_reported = is_inside || seen.is_reported_as_polling;
     seen.is_judged = seen.is_reported || !may_ask_on;
     return seen.is_reported;
 }
@@ -88,7 +88,7 @@ bool StalledThreads::judge(std::uint32_t tid, const ring::Contents& ring) {
 bool StalledThreads::forget_outside(const ring::Contents& ring) {
     bool has_one = false;
     for (auto& [tid, seen] : threads_) {
-        if (!seen.is_reported || seen.is_told_to_ask || !open_calls(ring, 0, tid).empty()) continue;
+        if (!seen.is_reported || seen.is_reported_as_polling || !open_calls(ring, 0, tid).empty()) continue;
         seen.is_reported = false;
         has_one = true;
     }

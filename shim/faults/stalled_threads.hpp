@@ -17,11 +17,11 @@ struct ThreadProgress;
 /// A thread as the last looks saw it.
 struct SeenThread {
     std::uint64_t steps = 0;
-    std::uint64_t stood = 0;  // nanoseconds without a step
-    bool is_judged = false;   // since then
+    std::uint64_t stalled_for = 0;  // nanoseconds without a step
+    bool is_judged = false;         // since then
     bool is_reported = false;
-    bool is_told_to_ask = false;  // reported as polling, outside of any call
-    std::uint64_t look = 0;       // the last look that saw the thread
+    bool is_reported_as_polling = false;  // reported as polling, outside of any call
+    std::uint64_t look = 0;               // the last look that saw the thread
     // The thread's query to the device.
     const Name* question = nullptr;
     std::uint64_t asked_of = 0;
@@ -41,8 +41,8 @@ class StalledThreads {
     /// `limit` is in nanoseconds.
     explicit StalledThreads(std::uint64_t limit) : limit_(limit) {}
 
-    /// Looks at all threads of the session. `elapsed` is the time since the last look. Sets `came_back` if a
-    /// reported thread moves again or is gone. Returns false if the list of threads is locked for long.
+    /// Inspects all threads of the session. `elapsed` is the time since the last inspection. Sets `came_back`
+    /// if a reported thread moves again or is gone. Returns false if the list of threads is locked for long.
     bool look(Session& session, std::uint64_t elapsed, bool& came_back);
     /// Returns the threads that hang and were not judged since then.
     [[nodiscard]] std::vector<std::uint32_t> unjudged() const;
@@ -52,7 +52,7 @@ class StalledThreads {
     bool forget_outside(const ring::Contents& ring);
 
     /// The thread may also be idle outside of any call, which only the ring shows.
-    [[nodiscard]] bool hangs(const SeenThread& seen) const { return seen.stood >= limit_; }
+    [[nodiscard]] bool hangs(const SeenThread& seen) const { return seen.stalled_for >= limit_; }
     [[nodiscard]] bool is_any_reported() const;
     /// True if a thread polls but has not polled for long enough.
     [[nodiscard]] bool is_any_asking() const;

@@ -64,7 +64,8 @@ Came came(const MeasuredArgument* before, const MeasuredArgument& after, Wrong w
     if (!is_comparable || !has_wrong(*before, wrong)) return Came::now;
     const TensorStatistics& old = before->statistics;
     const TensorStatistics& present = after.statistics;
-    if (wants(old.wanted, Wanted::hash) && wants(present.wanted, Wanted::hash) && old.hash == present.hash)
+    if (wants(old.requested, Requested::hash) && wants(present.requested, Requested::hash) &&
+        old.hash == present.hash)
         return Came::before;
     if (count_wrong(present, wrong) > count_wrong(old, wrong)) return Came::now;
     const std::uint64_t first_before = wrong.nan ? old.real.first_nan : old.real.first_nonfinite;
@@ -147,14 +148,14 @@ void Judgement::note_unmeasured(const MeasuredArgument& argument, bool missing) 
 std::string Judgement::suppression(const std::string& kernel) const {
     std::set<const MeasuredArgument*> all(outputs.begin(), outputs.end());
     all.insert(suspected.begin(), suspected.end());
-    std::vector<std::string> told;
+    std::vector<std::string> entries;
     std::string entries;
     for (const MeasuredArgument* output : all) {
         std::string entry =
             suppression_for(anomaly == Anomaly::nan ? "nan" : "inf", kernel, finding_tensor(*output).label);
-        if (std::find(told.begin(), told.end(), entry) != told.end()) continue;
-        entries += (told.empty() ? "" : ", ") + entry;
-        told.push_back(std::move(entry));
+        if (std::find(entries.begin(), entries.end(), entry) != entries.end()) continue;
+        entries += (entries.empty() ? "" : ", ") + entry;
+        entries.push_back(std::move(entry));
     }
     return entries;
 }

@@ -228,7 +228,7 @@ AOTI_DBG_EXPORT CUresult cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER* copy
                                              copy, stream);
 }
 
-// ---- batches, of which the copies are only counted ----
+// ---- batches, whose copies are only counted ----
 
 AOTI_DBG_EXPORT CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* bytes, size_t count,
                                             CUmemcpyAttributes* attributes, size_t* indices,

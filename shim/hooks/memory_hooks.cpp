@@ -22,10 +22,10 @@ DriverEvent allocates_rows(size_t width, size_t height, const size_t* pitch, con
 }
 
 /// The memory has no address until it is mapped.
-DriverEvent creates(size_t bytes, const CUmemAllocationProp* wanted, const void* handle) {
-    const bool names_device = wanted != nullptr && wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+DriverEvent creates(size_t bytes, const CUmemAllocationProp* requested, const void* handle) {
+    const bool names_device = requested != nullptr && requested->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
     DriverEvent event = allocates(Way::create, bytes, handle);
-    event.allocated.device = names_device ? wanted->location.id : allocations::kNoDevice;
+    event.allocated.device = names_device ? requested->location.id : allocations::kNoDevice;
     return event;
 }
 
@@ -90,8 +90,9 @@ AOTI_DBG_EXPORT CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* address, size
 }
 
 AOTI_DBG_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
-                                     const CUmemAllocationProp* wanted, unsigned long long flags) {
-    return forward<cuMemCreate>([=] { return creates(bytes, wanted, handle); }, handle, bytes, wanted, flags);
+                                     const CUmemAllocationProp* requested, unsigned long long flags) {
+    return forward<cuMemCreate>([=] { return creates(bytes, requested, handle); }, handle, bytes, requested,
+                                flags);
 }
 
 AOTI_DBG_EXPORT CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,

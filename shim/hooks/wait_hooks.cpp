@@ -1,4 +1,4 @@
-// The hooks of calls by which the host waits for the device, asks about it, or is called back.
+// The hooks of calls that let the host wait for the device, ask about it, or be called back.
 #include "shim/hooks/forward.hpp"  // first, because it configures cuda.h
 
 using namespace aoti_dbg;

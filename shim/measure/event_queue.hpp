@@ -37,7 +37,7 @@ struct SeenArgument {
     std::uint32_t scalar = 0;  // index among the call's scalars
     Measured measured = Measured::no;
     WhyNot why_not = WhyNot::facts;
-    Wanted wanted = Wanted::nothing;
+    Requested requested = Requested::nothing;
 };
 // One thread writes an argument and another one reads it, so it fills exactly one cache line.
 static_assert(sizeof(SeenArgument) == 64);

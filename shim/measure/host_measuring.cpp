@@ -52,14 +52,14 @@ std::uint32_t own_processors() {
 /// On the heap, because it is too large for the stack of a program's thread.
 struct Ranges {
     TensorView tensor;
-    Wanted wanted = Wanted::nothing;
+    Requested requested = Requested::nothing;
     std::uint64_t count = 0;
     std::uint32_t parts = 0;
     TensorPartial partials[SharedWork::kMostParts];
 
     static void measure_part(void* ranges, std::uint32_t part) {
         auto& its = *static_cast<Ranges*>(ranges);
-        its.partials[part] = measure_range(its.tensor, its.wanted, range_begin(its.count, part, its.parts),
+        its.partials[part] = measure_range(its.tensor, its.requested, range_begin(its.count, part, its.parts),
                                            range_begin(its.count, part + 1, its.parts));
     }
 };
@@ -68,21 +68,21 @@ struct Ranges {
 
 std::uint32_t allowed_threads(std::uint32_t program_wants) {
     const ErrnoKeeper errno_keeper;
-    const std::uint32_t wanted =
+    const std::uint32_t requested =
         std::min(program_wants == 0 ? kNoLimit : program_wants, number_in_environment());
-    return wanted == 1 ? 1 : std::min(wanted, own_processors());
+    return requested == 1 ? 1 : std::min(requested, own_processors());
 }
 
-TensorStatistics measure_shared(const TensorView& tensor, Wanted wanted, HostPool* pool,
+TensorStatistics measure_shared(const TensorView& tensor, Requested requested, HostPool* pool,
                                 std::uint32_t most_threads) {
     const std::uint64_t count = element_count(tensor.sizes);
-    const bool is_quick = !wants(wanted, Wanted::printed | Wanted::indices | Wanted::hash);
+    const bool is_quick = !wants(requested, Requested::printed | Requested::indices | Requested::hash);
     const std::uint64_t part_elements = kSharedPartElements * (is_quick ? 4 : 1);
-    if (count < 2 * part_elements) return measure(tensor, wanted);
+    if (count < 2 * part_elements) return measure(tensor, requested);
     // The ranges and the merge order do not depend on the threads, so the rounding does not either.
     const auto parts =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(count / part_elements, SharedWork::kMostParts));
-    const auto ranges = std::make_unique<Ranges>(Ranges{tensor, wanted, count, parts, {}});
+    const auto ranges = std::make_unique<Ranges>(Ranges{tensor, requested, count, parts, {}});
     const SharedWork work{Ranges::measure_part, ranges.get(), parts};
     if (pool != nullptr) {
         pool->share(work, most_threads);
@@ -93,10 +93,10 @@ TensorStatistics measure_shared(const TensorView& tensor, Wanted wanted, HostPoo
     const DefaultFloatState float_state;
     for (std::uint32_t part = 1; part < parts; ++part)
         merge(ranges->partials[0], ranges->partials[part]);
-    return finish(ranges->partials[0], tensor, wanted);
+    return finish(ranges->partials[0], tensor, requested);
 }
 
-void measure_on_host(const SeenTensor& tensor, Wanted wanted, const ShimApi& api, SeenArgument& seen) {
+void measure_on_host(const SeenTensor& tensor, Requested requested, const ShimApi& api, SeenArgument& seen) {
     const TensorView view = tensor.facts->view(tensor.address);
     const std::uint64_t count = tensor.facts->count;
     const bool is_large = count >= 2 * kSharedPartElements;
@@ -105,9 +105,9 @@ void measure_on_host(const SeenTensor& tensor, Wanted wanted, const ShimApi& api
         is_large ? allowed_threads(static_cast<std::uint32_t>(std::max(program_wants, 0))) : 1;
     seen.on_host = std::make_unique<MeasuredOnHost>();
     seen.on_host->statistics =
-        measure_shared(view, wanted, threads == 1 ? nullptr : HostPool::of_process(), threads);
+        measure_shared(view, requested, threads == 1 ? nullptr : HostPool::of_process(), threads);
     seen.measured = Measured::now;
-    if (count == 0 || count > kMostPrintedValues || !wants(wanted, Wanted::printed)) return;
+    if (count == 0 || count > kMostPrintedValues || !wants(requested, Requested::printed)) return;
     const std::uint32_t bytes = element_size(view.dtype);
     const Layout layout = collapse(view.sizes, view.strides);
     seen.on_host->values.resize(count * bytes);

@@ -18,7 +18,7 @@ namespace aoti_dbg {
 inline constexpr std::uint64_t kSharedPartElements = std::uint64_t{1} << 16U;
 
 /// Does the same as measure() with up to `most_threads` threads. `pool` may be null.
-TensorStatistics measure_shared(const TensorView& tensor, Wanted wanted, HostPool* pool,
+TensorStatistics measure_shared(const TensorView& tensor, Requested requested, HostPool* pool,
                                 std::uint32_t most_threads);
 
 /// Returns the number of threads that one calling thread may use. The limits are the processors that it may
@@ -27,6 +27,6 @@ TensorStatistics measure_shared(const TensorView& tensor, Wanted wanted, HostPoo
 std::uint32_t allowed_threads(std::uint32_t program_wants);
 
 /// Measures a tensor, and copies its values if they are to appear in the output.
-void measure_on_host(const SeenTensor& tensor, Wanted wanted, const ShimApi& api, SeenArgument& seen);
+void measure_on_host(const SeenTensor& tensor, Requested requested, const ShimApi& api, SeenArgument& seen);
 
 }  // namespace aoti_dbg

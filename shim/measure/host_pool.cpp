@@ -116,8 +116,8 @@ void HostPool::share(const SharedWork& work, std::uint32_t most_threads) {
         work.do_part(work.context, part);
 }
 
-void HostPool::make_threads(std::uint32_t wanted) {
-    while (threads() < wanted && !state_.is_refused) {
+void HostPool::make_threads(std::uint32_t requested) {
+    while (threads() < requested && !state_.is_refused) {
         state_.is_refused = !start_thread_(run_thread, &state_);
         if (!state_.is_refused) state_.threads.fetch_add(1, std::memory_order_relaxed);
     }

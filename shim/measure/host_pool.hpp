@@ -39,7 +39,7 @@ class HostPool {
     struct Task;
     struct State;
     HostPool(State& state, StartThread start_thread) : state_(state), start_thread_(start_thread) {}
-    void make_threads(std::uint32_t wanted);
+    void make_threads(std::uint32_t requested);
     void share_with(std::uint32_t helpers, const SharedWork& work);
     static void* run_thread(void* state);
 

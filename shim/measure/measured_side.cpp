@@ -6,28 +6,28 @@
 namespace aoti_dbg {
 namespace {
 
-Wanted wanted_in(StatsDetail detail) {
+Requested requested_in(StatsDetail detail) {
     switch (detail) {
         case StatsDetail::printed:
-            return Wanted::printed;
+            return Requested::printed;
         case StatsDetail::indices:
-            return Wanted::printed | Wanted::indices;
+            return Requested::printed | Requested::indices;
         case StatsDetail::full:
-            return Wanted::printed | Wanted::indices | Wanted::hash;
+            return Requested::printed | Requested::indices | Requested::hash;
     }
-    return Wanted::printed;
+    return Requested::printed;
 }
 
 }  // namespace
 
 MeasuredSide::MeasuredSide(SideState& state, Measurer& measurer, const ShimApi& api, const OpenCall& call,
-                           const TensorRequest& wanted)
+                           const TensorRequest& requested)
     : state_(state),
       measurer_(measurer),
       api_(api),
       call_(call),
-      tensors_(wanted),
-      wanted_(wanted.printed ? wanted_in(options().stats) : Wanted::findings),
+      tensors_(requested),
+      requested_(requested.printed ? requested_in(options().stats) : Requested::findings),
       reuse_(options().reuse) {
     state_.arguments.clear();
 }
@@ -53,13 +53,13 @@ void MeasuredSide::add_tensor(const PlannedArgument& facts, const SeenTensor& te
     seen.facts = &facts;
     seen.tensor = tensor.facts;
     seen.address = tensor.address;
-    seen.wanted = wanted_;
+    seen.requested = requested_;
     seen.measurement.call = call_.number;
     if (!tensor.facts->is_measurable()) return;
     if (tensor.facts->count != 0 && tensor.address == 0) {
         seen.why_not = WhyNot::no_memory;
     } else if (tensor.facts->place == Place::cpu || tensor.facts->count == 0) {
-        measure_on_host(tensor, wanted_, api_, seen);
+        measure_on_host(tensor, requested_, api_, seen);
     } else {
         measure_there(facts, tensor, seen);
     }
@@ -94,7 +94,7 @@ void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor&
         return;
     }
     if (reuse_) {
-        if (const auto earlier = point_->find(facts, tensor, wanted_, call_.run)) {
+        if (const auto earlier = point_->find(facts, tensor, requested_, call_.run)) {
             seen.measurement = *earlier;
             seen.measured = Measured::earlier;
             return;
@@ -107,14 +107,14 @@ void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor&
     }
     seen.measurement = *now;
     seen.measured = Measured::now;
-    if (reuse_) point_->remember(facts, tensor, wanted_, call_.run, *now);
+    if (reuse_) point_->remember(facts, tensor, requested_, call_.run, *now);
 }
 
 /// Returns nothing if no room for the result appears within the deadline.
 std::optional<Measurement> MeasuredSide::measure_or_wait(const SeenTensor& tensor) {
     std::uint32_t tries = 0;
     for (;;) {
-        if (const auto now = point_->measure(tensor, wanted_, call_.number)) return now;
+        if (const auto now = point_->measure(tensor, requested_, call_.number)) return now;
         lock_.unlock();
         const bool goes_on = measurer_.wait_for_room(point_, tries);
         lock_.lock();

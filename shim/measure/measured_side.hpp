@@ -23,7 +23,7 @@ struct SideState {
 class MeasuredSide {
   public:
     MeasuredSide(SideState& state, Measurer& measurer, const ShimApi& api, const OpenCall& call,
-                 const TensorRequest& wanted);
+                 const TensorRequest& requested);
 
     /// Measures device tensors at this point from here on. Returns false, with a message once, if the stream
     /// is being captured.
@@ -48,7 +48,7 @@ class MeasuredSide {
     const ShimApi& api_;
     const OpenCall& call_;
     const TensorRequest& tensors_;
-    Wanted wanted_;
+    Requested requested_;
     bool reuse_;
     StreamPoint* point_ = nullptr;
     std::unique_lock<std::mutex> lock_;  // of the point

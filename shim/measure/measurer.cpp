@@ -148,7 +148,7 @@ void Measurer::drain() {
         for (std::uint64_t tries = 1; !complete; complete = collect(taken), ++tries) {
             if (call.gpu == nullptr || call.gpu->has_failed()) break;
             // The thread that recorded the call may be busy elsewhere for long, or may wait for the library.
-            if (tries % kTriesToLaunch == 0) launch_where_nobody_is();
+            if (tries % kTriesToLaunch == 0) launch_unlocked_points();
             if (monotonic_nanoseconds() - waiting_since > kPatienceWithResult && call.point->is_done()) break;
             if (ending_.load(std::memory_order_acquire)) {
                 if (ending_since == 0) ending_since = monotonic_nanoseconds();
@@ -199,7 +199,7 @@ bool Measurer::collect(const EventQueue::Taken& taken) {
 
 void Measurer::collect_one(Gpu& gpu, const SeenArgument& seen, Collected& to) {
     const Measurement& measurement = seen.measurement;
-    const ResultShape shape = seen.tensor->result_shape(seen.wanted, measurement.blocks);
+    const ResultShape shape = seen.tensor->result_shape(seen.requested, measurement.blocks);
     const ResultLine* lines = gpu.lines(measurement.ticket);
     if (remembered_.empty()) remembered_.resize(kRemembered);
     Remembered& remembered = remembered_[measurement.ticket % kRemembered];
@@ -241,7 +241,7 @@ void Measurer::write(const EventQueue::Taken& taken) {
             argument.why_not = "the driver refused to launch the kernel that measures it";
         } else {
             argument.statistics =
-                aoti_dbg::finish(collected.partial, seen.tensor->view(seen.address), seen.wanted);
+                aoti_dbg::finish(collected.partial, seen.tensor->view(seen.address), seen.requested);
             argument.values = collected.values;
         }
     }
@@ -252,7 +252,7 @@ void Measurer::write(const EventQueue::Taken& taken) {
 
 void Measurer::finish() {
     if (!has_thread_.load(std::memory_order_acquire)) return;
-    launch_where_nobody_is();
+    launch_unlocked_points();
     ending_.store(true, std::memory_order_release);
     // The thread has its own deadline for the device, and process exit may already have ended it. While
     // it makes progress, only the disk delays it.

@@ -74,7 +74,7 @@ class Measurer final : public SessionPart {
     /// Prints a message and returns false if the thread cannot be created.
     bool start_thread();
     /// Launches what waits at points that no thread has locked.
-    void launch_where_nobody_is();
+    void launch_unlocked_points();
     static void* run_thread(void* measurer);
     void drain();
     void flush_output(std::uint64_t done);

@@ -50,7 +50,7 @@ void Measurer::flush_pending() {
     }
 }
 
-void Measurer::launch_where_nobody_is() {
+void Measurer::launch_unlocked_points() {
     const std::unique_lock lock(points_mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return;
     for (const auto& [key, point] : points_) {

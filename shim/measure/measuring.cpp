@@ -87,16 +87,16 @@ void say_that_results_are_late(std::uint32_t run) {
 }  // namespace
 
 void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall& call, When when,
-                  const TensorRequest& wanted, std::int32_t result) {
+                  const TensorRequest& requested, std::int32_t result) {
     const DefaultFloatState float_state;
     CallTensors& own = tensors_of(state);
     const SitePlan* plan = model.site(call.site);
     find_arguments(own, model, call, when);
-    MeasuredSide side(own_part(state).side, measurer_of(state), model.api(), call, wanted);
+    MeasuredSide side(own_part(state).side, measurer_of(state), model.api(), call, requested);
     if (model.is_on_cuda()) {
         StreamPoint* point = point_of(state, call);
         if (point == nullptr || !side.at(*point, when == When::before)) {
-            if (wanted.printed && !wanted.named) report_name(state, call, when);
+            if (requested.printed && !requested.named) report_name(state, call, when);
             return;
         }
     }
@@ -138,13 +138,13 @@ void report_name(ThreadState& state, const OpenCall& call, When when) {
 }
 
 void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& run, EventSide side,
-                  const TensorRequest& wanted) {
+                  const TensorRequest& requested) {
     if (run.passage.frame == nullptr) return;
     const DefaultFloatState float_state;
     CallTensors& own = tensors_of(state);
     const CUcontext context = find_end_tensors(own, model, run, side);
     MeasuringThread& thread = own_part(state);
-    MeasuredSide measured(thread.side, measurer_of(state), model.api(), run, wanted);
+    MeasuredSide measured(thread.side, measurer_of(state), model.api(), run, requested);
     if (model.is_on_cuda()) {
         move_to(thread, measurer_of(state).point_of(reinterpret_cast<CUstream>(run.stream), context));
         if (thread.point != nullptr && !measured.at(*thread.point)) return;

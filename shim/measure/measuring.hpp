@@ -17,14 +17,14 @@ struct ThreadState;
 
 /// Measures and reports the tensors of a call, with its scalars. `result` is what the call returned.
 void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall& call, When when,
-                  const TensorRequest& wanted, std::int32_t result);
+                  const TensorRequest& requested, std::int32_t result);
 
 /// Reports only the name, in order between measured calls.
 void report_name(ThreadState& state, const OpenCall& call, When when);
 
 /// Measures the inputs or the outputs of a run. The passage is that of AOTInductorModelContainerRun.
 void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& run, EventSide side,
-                  const TensorRequest& wanted);
+                  const TensorRequest& requested);
 
 /// Measures what still waits at the end of a run.
 void end_measured_run(ThreadState& state);

@@ -15,27 +15,29 @@ constexpr std::size_t kMostKnown = 1024;
 
 }  // namespace
 
-bool StreamPoint::Measured::is(const SeenTensor& seen, Wanted what) const {
-    return address == seen.address && facts == seen.facts->number && wanted == what;
+bool StreamPoint::Measured::is(const SeenTensor& seen, Requested what) const {
+    return address == seen.address && facts == seen.facts->number && requested == what;
 }
 
 bool StreamPoint::Measured::overlaps(const SeenTensor& seen) const {
     return address < seen.address + seen.facts->covered_bytes && seen.address < address + covered_bytes;
 }
 
-std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Wanted wanted, std::uint32_t call) {
+std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Requested requested,
+                                                std::uint32_t call) {
     for (const Measured& other : pending_) {
-        if (!other.is(seen, wanted)) continue;
+        if (!other.is(seen, requested)) continue;
         Measurement same = other.measurement;
         same.call = call;
         return same;
     }
     const SeenFacts& facts = *seen.facts;
-    const std::uint32_t blocks = blocks_for(facts.measured_dtype, facts.count, wanted, gpu_.limits());
-    const std::optional<std::uint64_t> ticket = gpu_.take_lines(facts.result_shape(wanted, blocks).lines());
+    const std::uint32_t blocks = blocks_for(facts.measured_dtype, facts.count, requested, gpu_.limits());
+    const std::optional<std::uint64_t> ticket =
+        gpu_.take_lines(facts.result_shape(requested, blocks).lines());
     if (!ticket) return std::nullopt;
     const auto add = [&] {
-        return add_job(waiting_, facts.job(wanted), wanted, seen.address, blocks,
+        return add_job(waiting_, facts.job(requested), requested, seen.address, blocks,
                        gpu_.lines_address(*ticket));
     };
     if (!add()) {
@@ -45,21 +47,21 @@ std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Wanted w
     if (pending_.empty()) g_pending_points.fetch_add(1, std::memory_order_relaxed);
     if (pending_.size() == sent_) waiting_.sequence = next_launch_sequence();
     const Measurement measurement{*ticket, blocks, waiting_.sequence, call};
-    pending_.push_back({seen.address, facts.covered_bytes, facts.number, wanted, measurement});
+    pending_.push_back({seen.address, facts.covered_bytes, facts.number, requested, measurement});
     return measurement;
 }
 
 std::optional<Measurement> StreamPoint::find(const PlannedArgument& argument, const SeenTensor& seen,
-                                             Wanted wanted, std::uint32_t run) const {
+                                             Requested requested, std::uint32_t run) const {
     if (run != known_run_ || argument.name_number == kNone || argument.makes_anew) return std::nullopt;
     for (std::size_t i = 0; i < known_names_.size(); ++i) {
-        if (known_names_[i] != argument.name_number || !known_[i].is(seen, wanted)) continue;
+        if (known_names_[i] != argument.name_number || !known_[i].is(seen, requested)) continue;
         if (gpu_.is_young(known_[i].measurement.ticket)) return known_[i].measurement;
     }
     return std::nullopt;
 }
 
-void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& seen, Wanted wanted,
+void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
                            std::uint32_t run, const Measurement& measurement) {
     if (run != known_run_) {
         forget_measured();
@@ -67,7 +69,7 @@ void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& se
     }
     if (argument.name_number == kNone || argument.makes_anew || known_.size() >= kMostKnown) return;
     known_names_.push_back(argument.name_number);
-    known_.push_back({seen.address, seen.facts->covered_bytes, seen.facts->number, wanted, measurement});
+    known_.push_back({seen.address, seen.facts->covered_bytes, seen.facts->number, requested, measurement});
 }
 
 void StreamPoint::note_written(const SeenTensor& seen) {

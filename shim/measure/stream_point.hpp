@@ -34,13 +34,13 @@ class StreamPoint {
 
     /// Measures the tensor as it is at this point. Returns nothing if the result ring is full: launch, wait,
     /// then try again.
-    std::optional<Measurement> measure(const SeenTensor& seen, Wanted wanted, std::uint32_t call);
+    std::optional<Measurement> measure(const SeenTensor& seen, Requested requested, std::uint32_t call);
 
     /// Returns the tensor's measurement from this run, if no call since then declares a write to the tensor.
-    std::optional<Measurement> find(const PlannedArgument& argument, const SeenTensor& seen, Wanted wanted,
-                                    std::uint32_t run) const;
-    void remember(const PlannedArgument& argument, const SeenTensor& seen, Wanted wanted, std::uint32_t run,
-                  const Measurement& measurement);
+    std::optional<Measurement> find(const PlannedArgument& argument, const SeenTensor& seen,
+                                    Requested requested, std::uint32_t run) const;
+    void remember(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
+                  std::uint32_t run, const Measurement& measurement);
     void note_written(const SeenTensor& seen);
     void forget_measured();
 
@@ -60,10 +60,10 @@ class StreamPoint {
         std::uint64_t address = 0;
         std::uint64_t covered_bytes = 0;
         std::uint64_t facts = 0;  // number of the facts
-        Wanted wanted = Wanted::nothing;
+        Requested requested = Requested::nothing;
         Measurement measurement;
 
-        [[nodiscard]] bool is(const SeenTensor& seen, Wanted what) const;
+        [[nodiscard]] bool is(const SeenTensor& seen, Requested what) const;
         [[nodiscard]] bool overlaps(const SeenTensor& seen) const;
     };
 

@@ -79,7 +79,7 @@ void AllocationFile::add(const NewAllocation& made, const AllocationMoment& when
     entry.stream = made.stream;
     entry.thread = when.thread;
     entry.device = made.device;
-    entry.made_by = made.way;
+    entry.allocated_by = made.way;
     write_entry(slots_[slot], entry, header().made);
 }
 
@@ -120,7 +120,7 @@ void AllocationFile::end_all(Matches matches, const AllocationMoment& when) {
             ++at;
             continue;
         }
-        end_slot(at->second.slot, Way::context_gone, 0, when);
+        end_slot(at->second.slot, Way::context_destroyed, 0, when);
         at = lives_.erase(at);
     }
 }

@@ -23,24 +23,24 @@ Result<std::unique_ptr<LineLog>> LineLog::open(const std::string& destination) {
         log->descriptor_ = destination == "stderr" ? STDERR_FILENO : STDOUT_FILENO;
         return log;
     }
-    const std::string wanted = expand_pattern(destination, ::getenv);
+    const std::string requested = expand_pattern(destination, ::getenv);
     struct stat info {};
-    if (stat(wanted.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    if (stat(requested.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
         // A terminal, a pipe or /dev/null is written as a stream. O_NONBLOCK keeps a pipe without a reader
         // from blocking.
-        const int opened = ::open(wanted.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-        if (opened < 0) return file_failure("cannot open", wanted, errno);
+        const int opened = ::open(requested.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (opened < 0) return file_failure("cannot open", requested, errno);
         log->descriptor_ = opened;
         log->device_ = info.st_dev;
         log->inode_ = info.st_ino;
         return log;
     }
-    Result<PreallocatedFile> made = PreallocatedFile::create(wanted);
+    Result<PreallocatedFile> made = PreallocatedFile::create(requested);
     if (!made.ok()) return made.status();
-    if (const std::string& path = made.value().path(); path != wanted) {
+    if (const std::string& path = made.value().path(); path != requested) {
         message(Severity::warn,
                 "%s already exists. The log goes to %s. Remove the old file, or put %%p in AOTI_DBG_LOG.",
-                wanted.c_str(), path.c_str());
+                requested.c_str(), path.c_str());
     }
     log->file_ = std::make_unique<MappedText>(std::move(made.value()));
     return log;

@@ -38,7 +38,7 @@ std::vector<std::string> own_command() {
 /// Walking `environ` is not safe while another thread sets a variable.
 std::vector<std::pair<std::string, std::string>> own_variables() {
     const std::string text = proc_text("/proc/self/environ");
-    std::vector<std::string> names(telling_names().begin(), telling_names().end());
+    std::vector<std::string> names(relevant_names().begin(), relevant_names().end());
     for (std::string_view rest = text; !rest.empty();) {
         std::string_view entry = taken(rest, '\0');
         const std::string_view name = taken(entry, '=');

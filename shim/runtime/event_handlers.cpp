@@ -81,9 +81,9 @@ bool is_handler(pid_t thread) {
 
 /// Returns the timeout of a thread's poll() in milliseconds, negative if it waits forever. Returns nothing if
 /// the thread does something else or the file is empty.
-std::optional<std::int32_t> rest_in(const char* told) {
+std::optional<std::int32_t> rest_in(const char* text) {
     char* at = nullptr;
-    if (strtol(told, &at, 10) != kPoll) return std::nullopt;
+    if (strtol(text, &at, 10) != kPoll) return std::nullopt;
     strtoull(at, &at, 16);  // the descriptors
     strtoull(at, &at, 16);  // their number
     return static_cast<std::int32_t>(strtoull(at, &at, 16));
@@ -98,14 +98,14 @@ bool has_only_turned(Watched& one, pid_t thread, std::uint64_t& time) {
     char text[128];
     const std::uint64_t until = monotonic_nanoseconds() + kTurn;
     for (bool is_first = true; is_first || monotonic_nanoseconds() < until; is_first = false) {
-        const std::string_view told = read_thread_file(thread, "syscall", text, sizeof text - 1);
+        const std::string_view text = read_thread_file(thread, "syscall", text, sizeof text - 1);
         const std::uint64_t before = time;
         if (!time_of(thread, time)) return false;
-        if (told == "running\n" || time != before) {
+        if (text == "running\n" || time != before) {
             sched_yield();
             continue;
         }
-        text[told.size()] = '\0';
+        text[text.size()] = '\0';
         const std::optional<std::int32_t> rest = rest_in(text);
         if (!rest || *rest < one.period.load(std::memory_order_relaxed)) return false;
         one.period.store(*rest, std::memory_order_relaxed);

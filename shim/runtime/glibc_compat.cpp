@@ -28,7 +28,7 @@ __attribute__((visibility("hidden"))) int _dl_find_object(void* address, dl_find
     } search{reinterpret_cast<std::uintptr_t>(address), result};
     const int found = dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* data) {
-            const auto* wanted = static_cast<Search*>(data);
+            const auto* requested = static_cast<Search*>(data);
             std::uintptr_t low = UINTPTR_MAX;
             std::uintptr_t high = 0;
             void* eh_frame = nullptr;
@@ -40,11 +40,11 @@ __attribute__((visibility("hidden"))) int _dl_find_object(void* address, dl_find
                 if (from < low) low = from;
                 if (from + header.p_memsz > high) high = from + header.p_memsz;
             }
-            if (wanted->address < low || wanted->address >= high || eh_frame == nullptr) return 0;
-            *wanted->result = {};
-            wanted->result->dlfo_map_start = reinterpret_cast<void*>(low);
-            wanted->result->dlfo_map_end = reinterpret_cast<void*>(high);
-            wanted->result->dlfo_eh_frame = eh_frame;
+            if (requested->address < low || requested->address >= high || eh_frame == nullptr) return 0;
+            *requested->result = {};
+            requested->result->dlfo_map_start = reinterpret_cast<void*>(low);
+            requested->result->dlfo_map_end = reinterpret_cast<void*>(high);
+            requested->result->dlfo_eh_frame = eh_frame;
             return 1;
         },
         &search);

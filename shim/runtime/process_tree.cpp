@@ -153,7 +153,7 @@ bool has_mapped(int pid, const char* file) {
 }
 
 Origin find_start() {
-    if (const std::optional<Origin> told = tallied_start()) return *told;
+    if (const std::optional<Origin> tallied = tallied_start()) return *tallied;
     int start = getpid();
     for (int generation = 0; generation < kOldestAncestor; ++generation) {
         const auto parent = static_cast<int>(stat_field(start, 4));

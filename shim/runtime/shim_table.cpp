@@ -35,7 +35,7 @@ std::string_view ShimSignature::name_of(std::size_t argument) const {
 const ShimSignature* find_shim(std::string_view name) {
     const auto* found = std::lower_bound(
         std::begin(kShims), std::end(kShims), name,
-        [](const ShimSignature& shim, std::string_view wanted) { return shim.name < wanted; });
+        [](const ShimSignature& shim, std::string_view requested) { return shim.name < requested; });
     return found != std::end(kShims) && found->name == name ? found : nullptr;
 }
 

@@ -40,10 +40,10 @@ void* stub_at(std::uint32_t number) {
 
 }  // namespace
 
-void* stub_for(const Slot& wanted) {
+void* stub_for(const Slot& requested) {
     const std::lock_guard lock(wiped_page().slots_mutex);
     Pool& all = pool();
-    const Key key{wanted.real, wanted.name, wanted.model};
+    const Key key{requested.real, requested.name, requested.model};
     if (const auto found = all.by_key.find(key); found != all.by_key.end()) return stub_at(found->second);
 
     std::uint32_t number = 0;
@@ -57,14 +57,14 @@ void* stub_for(const Slot& wanted) {
             message(Severity::warn,
                     "cannot intercept '%s': all %u stubs are in use. Other new functions are not intercepted "
                     "either. Unload models that you no longer need.",
-                    wanted.name->printed.c_str(), kSlots);
+                    requested.name->printed.c_str(), kSlots);
         }
         all.said_full = true;
         return nullptr;
     }
     // The caller publishes the stub's address later, when it writes the address into an import slot.
     Slot& slot = g_slots[number];
-    slot = wanted;
+    slot = requested;
     // r: a returned tensor; t: the tensors of an op behind the proxy executor, including those it creates.
     slot.gives_tensors =
         slot.shim != nullptr && slot.shim->args.find_first_of("rt") != std::string_view::npos;

@@ -53,8 +53,8 @@ struct alignas(64) Slot {
 // thunk_x86_64.S relies on these offsets.
 static_assert(sizeof(Slot) == 64 && offsetof(Slot, real) == 0 && offsetof(Slot, role_bit) == 44);
 
-/// Finds or creates the stub for `wanted.real`. Returns null if the pool is full, and warns once.
-void* stub_for(const Slot& wanted);
+/// Finds or creates the stub for `requested.real`. Returns null if the pool is full, and warns once.
+void* stub_for(const Slot& requested);
 
 /// Returns true if `address` is one of our stubs.
 bool is_stub(const void* address);

@@ -148,9 +148,9 @@ void Arrivals::hand_on(const ArrivingPiece& piece, bool has_come, bool is_over) 
     if (tensor.is_lost) {
         if (piece.slot != nullptr && (has_come || is_over)) Staging::give_back(piece.slot);
         if (piece.is_last) writers_.give_up(tensor.job);
-    } else if (piece.tells_hash) {
+    } else if (piece.has_hash) {
         tensor.hash = finished(piece.arrived.sum, tensor.bytes);
-        tell(tensor, piece, chunk);
+        pass_facts(tensor, piece, chunk);
     } else {
         writers_.append(tensor.job, chunk);
         if (piece.is_last) writers_.close(tensor.job, {tensor.hash, std::nullopt});
@@ -159,7 +159,8 @@ void Arrivals::hand_on(const ArrivingPiece& piece, bool has_come, bool is_over) 
 }
 
 /// Passes on the hash, either together with all bytes or before the first of them.
-void Arrivals::tell(const ArrivingTensor& tensor, const ArrivingPiece& piece, const TensorChunk& chunk) {
+void Arrivals::pass_facts(const ArrivingTensor& tensor, const ArrivingPiece& piece,
+                          const TensorChunk& chunk) {
     const SavedFacts facts{tensor.hash, std::nullopt};
     if (piece.is_last) return writers_.hand_over(tensor.job, facts, tensor.before, chunk);
     Staging::give_back(piece.slot);

@@ -37,7 +37,7 @@ struct ArrivingPiece {
     std::uint32_t blocks = 0;
     std::uint32_t sequence = 0;
     std::span<std::byte> bytes;  // empty if only the hash arrives
-    bool tells_hash = false;     // the hash covers the whole tensor
+    bool has_hash = false;       // the hash covers the whole tensor
     bool is_last = false;
     bool is_refused = false;  // neither the piece nor its tensor arrives
     Arrived arrived;
@@ -76,7 +76,7 @@ class Arrivals {
     Prospect prospect(Lane& lane);
     void hand_on(const ArrivingPiece& piece, bool has_come, bool is_over);
 
-    void tell(const ArrivingTensor& tensor, const ArrivingPiece& piece, const TensorChunk& chunk);
+    void pass_facts(const ArrivingTensor& tensor, const ArrivingPiece& piece, const TensorChunk& chunk);
 
     TensorWriters& writers_;
     std::mutex mutex_;

@@ -77,14 +77,14 @@ void KeptRuns::settle_run(Runs::iterator run) {
         if (its.files.empty()) {
             runs_.erase(run);
         } else {
-            let_older_go();
+            release_older();
         }
     }
 }
 
 /// Removes runs older than the newest `last_` consecutive whole runs. A run that has ended but is not whole
 /// breaks the sequence. A run that still executes on another thread does not.
-void KeptRuns::let_older_go() {
+void KeptRuns::release_older() {
     if (last_ == 0) return;
     std::uint32_t in_a_row = 0;
     auto newest = runs_.rbegin();
@@ -135,7 +135,7 @@ std::size_t KeptRuns::files_that_stay() const {
     return count;
 }
 
-bool KeptRuns::let_oldest_go(std::uint32_t newer) {
+bool KeptRuns::release_oldest(std::uint32_t newer) {
     // With findings only, earlier findings are not removed for later ones.
     // No run is removed for tensors outside of runs, which could displace all of them.
     if (last_ == 0 || newer == kNoRun) return false;

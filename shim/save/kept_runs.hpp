@@ -66,7 +66,7 @@ class KeptRuns {
 
     /// Starts removing the oldest run to make room for `newer`. Returns false if no run is older than
     /// `newer`.
-    bool let_oldest_go(std::uint32_t newer);
+    bool release_oldest(std::uint32_t newer);
     /// Returns the next run whose files the caller must remove now.
     std::optional<EvictedRun> take_evicted();
     /// Returns folders of whole runs that contain no file.
@@ -92,7 +92,7 @@ class KeptRuns {
     using Runs = std::map<std::uint32_t, Run>;
 
     void settle_run(Runs::iterator run);
-    void let_older_go();
+    void release_older();
     void mark_for_removal(std::uint32_t number, Run& run, WhyEvicted why);
     void note_empty_folders(Run& run);
 

@@ -48,7 +48,7 @@ void SaveBudget::note_removed(std::uint64_t bytes) {
 }
 
 bool SaveBudget::wants_look(std::uint64_t now_ns) const {
-    return !has_looked_ || now_ns - looked_at_ns_ >= kLookAgainNs || granted_ >= room_ / 8;
+    return !has_looked_ || now_ns - inspected_ns_ >= kLookAgainNs || granted_ >= room_ / 8;
 }
 
 void SaveBudget::look(const struct statvfs& disk, std::uint64_t now_ns) {
@@ -59,7 +59,7 @@ void SaveBudget::look(const struct statvfs& disk, std::uint64_t now_ns) {
     if (room_ != UINT64_MAX) room_ -= std::min(room_, unwritten_);
     room_files_ = above_last_tenth(disk.f_files, disk.f_favail);
     granted_ = 0;
-    looked_at_ns_ = now_ns;
+    inspected_ns_ = now_ns;
     has_looked_ = true;
 }
 

@@ -45,7 +45,7 @@ class SaveBudget {
     std::uint64_t room_files_ = 0;  // the same for files
     std::uint64_t granted_ = 0;     // since the last look()
     std::uint64_t unwritten_ = 0;   // part of all grants
-    std::uint64_t looked_at_ns_ = 0;
+    std::uint64_t inspected_ns_ = 0;
     bool has_looked_ = false;
 };
 

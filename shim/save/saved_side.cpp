@@ -25,7 +25,7 @@ BytesHash copy_and_hash(std::span<std::byte> to, std::span<const std::byte> from
 void SavedSide::add(const PlannedArgument& argument, const SeenTensor& tensor) {
     TensorWriters& writers = saving_.writers();
     const SeenFacts& facts = *tensor.facts;
-    if (!saving_.wanted().match(argument.label, argument.original_fqn)) return;
+    if (!saving_.requested().match(argument.label, argument.original_fqn)) return;
     if (writers.is_stopped()) return writers.leave_out_when_stopped();
     const bool is_known = facts.has_known_bytes && (facts.count == 0 || tensor.address != 0);
     const bool is_here = facts.place == Place::cpu || facts.count == 0;
@@ -149,7 +149,7 @@ bool SavedSide::bring_part(const std::shared_ptr<ArrivingTensor>& tensor, std::u
     piece.lines = lines;
     piece.blocks = blocks;
     piece.bytes = to;
-    piece.tells_hash = !part.is_copied || part.bytes == tensor->bytes;
+    piece.has_hash = !part.is_copied || part.bytes == tensor->bytes;
     piece.is_last = part.is_last;
     return true;
 }

@@ -22,7 +22,7 @@ Saving::Saving(const Options& options, TensorWriters& writers, std::unique_ptr<S
       staging_(std::move(staging)),
       arrivals_(writers),
       folder_(writers.saver().folder().path()),
-      wanted_(options.tensors),
+      requested_(options.tensors),
       largest_(options.max_tensor),
       staging_bytes_(options.staging),
       patience_ms_(options.on_full == OnFull::drop ? 0 : kPatienceMs),

@@ -27,7 +27,7 @@ class Saving {
     [[nodiscard]] TensorWriters& writers() { return writers_; }
     [[nodiscard]] Staging& staging() { return *staging_; }
     [[nodiscard]] Arrivals& arrivals() { return arrivals_; }
-    [[nodiscard]] const NamePatterns& wanted() const { return wanted_; }
+    [[nodiscard]] const NamePatterns& requested() const { return requested_; }
     /// Larger tensors are not saved.
     [[nodiscard]] std::uint64_t largest() const { return largest_; }
     /// How long a thread waits for room in the staging buffer or the queue while nothing progresses.
@@ -63,7 +63,7 @@ class Saving {
     std::unique_ptr<Staging> staging_;
     Arrivals arrivals_;
     std::string folder_;
-    const NamePatterns& wanted_;
+    const NamePatterns& requested_;
     std::uint64_t largest_;
     std::uint64_t staging_bytes_;
     std::uint32_t patience_ms_;

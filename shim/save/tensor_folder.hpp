@@ -47,7 +47,7 @@ class TensorFolder {
     void keep_open(bool keep) { keeps_open_ = keep; }
     [[nodiscard]] bool keeps_open() const { return keeps_open_; }
     /// Sets the object to notify of writes to files. It must outlive this object.
-    void tell_of_writes(WriteBack* write_back) { write_back_ = write_back; }
+    void report_writes_to(WriteBack* write_back) { write_back_ = write_back; }
     [[nodiscard]] WriteBack* write_back() const { return write_back_; }
 
     /// Opens a subfolder and creates it if it does not exist. The name is "" for the folder itself, else as

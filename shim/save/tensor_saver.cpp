@@ -310,16 +310,16 @@ void TensorSaver::count_left_out(LeftOut why) {
 }
 
 /// Ends the job. Its file exists, or nothing of it is left.
-void TensorSaver::end_job(SavingJob& job, bool stands) {
+void TensorSaver::end_job(SavingJob& job, bool is_valid) {
     job.stage = SavingJob::Stage::over;
     job.file.reset();
     const std::lock_guard lock(mutex_);
-    if (!stands) return_grant(job);
+    if (!is_valid) return_grant(job);
     if (job.has_folder) runs_.note_folder(job.run, job.folder);
-    if (job.has_folder && !stands && !runs_.any_may_go() && vain_folders_.size() < kMostVainFolders)
+    if (job.has_folder && !is_valid && !runs_.any_may_go() && vain_folders_.size() < kMostVainFolders)
         vain_folders_.insert(job.folder);
-    runs_.end_file(job.run, {stands ? job.path() : std::string(), job.content}, job.index_bytes);
-    if (!stands || runs_.is_going(job.run)) note_freed();
+    runs_.end_file(job.run, {is_valid ? job.path() : std::string(), job.content}, job.index_bytes);
+    if (!is_valid || runs_.is_going(job.run)) note_freed();
 }
 
 /// Requires mutex_.

@@ -57,10 +57,10 @@ class TensorSaver {
     void keep_folders_open(bool keep) { folder_.keep_open(keep); }
     /// Sets the object that starts write-back of written files. This is off if a file may soon be removed or
     /// must not be opened twice.
-    void tell_of_writes(WriteBack* write_back) {
+    void report_writes_to(WriteBack* write_back) {
         const bool stays = !settings_.only_findings && settings_.keep_last == 0;
         if (stays && folder_.naming() != TensorFolder::Naming::from_hidden)
-            folder_.tell_of_writes(write_back);
+            folder_.report_writes_to(write_back);
     }
 
     /// Fills in `job` and assigns its name, in the order of calls. Makes no system call. Returns false if the
@@ -129,7 +129,7 @@ class TensorSaver {
     std::uint64_t free_if_unnamed(std::uint64_t content);
     Linked name_the_same(SavingJob& job, const SavedFile& known, Hand& hand);
     Failed link_under_free_name(SavingJob& job, const SavedFile& known, Hand& hand);
-    [[nodiscard]] bool still_stands(const SavedFile& known, const Hand& hand) const;
+    [[nodiscard]] bool is_unchanged(const SavedFile& known, const Hand& hand) const;
     [[nodiscard]] bool looks_for_equals() const;
     void remember(const SavingJob& job, Hand& hand);
 
@@ -166,7 +166,7 @@ class TensorSaver {
     void count_gone(const SavingJob& job);
     void note_freed();
     std::uint64_t next_number(const SavingJob& job);
-    void end_job(SavingJob& job, bool stands);
+    void end_job(SavingJob& job, bool is_valid);
 
     const SavingSettings settings_;
     TensorFolder folder_;

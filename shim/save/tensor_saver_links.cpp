@@ -77,14 +77,14 @@ TensorSaver::Linked TensorSaver::link_named(SavingJob& job, const SavedFile& kno
     Failed failed = enter(job, hand);
     if (!failed) failed = folder_.enter("", hand.root);
     if (!failed) {
-        const bool stands = still_stands(known, hand);
-        if (stands && !has_links_.load(std::memory_order_relaxed)) {
+        const bool is_valid = is_unchanged(known, hand);
+        if (is_valid && !has_links_.load(std::memory_order_relaxed)) {
             give_name_back(known);
             return name_the_same(job, known, hand);
         }
-        if (stands) failed = link_under_free_name(job, known, hand);
+        if (is_valid) failed = link_under_free_name(job, known, hand);
         const bool has_no_links = means_no_links(failed.error);
-        if (!stands || has_no_links || means_this_file(failed.error)) {
+        if (!is_valid || has_no_links || means_this_file(failed.error)) {
             if (has_no_links) has_links_.store(false, std::memory_order_relaxed);
             give_name_back(known);
             const std::lock_guard lock(mutex_);
@@ -135,7 +135,7 @@ Failed TensorSaver::link_under_free_name(SavingJob& job, const SavedFile& known,
 }
 
 /// Returns whether the file is unchanged since it was finished.
-bool TensorSaver::still_stands(const SavedFile& known, const Hand& hand) const {
+bool TensorSaver::is_unchanged(const SavedFile& known, const Hand& hand) const {
     struct stat found {};
     return folder_.calls().inspect(hand.root.number(), known.path.c_str(), &found) == 0 &&
            found.st_dev == known.device && found.st_ino == known.inode && found.st_size == known.size &&

@@ -35,7 +35,7 @@ bool TensorSaver::grant(SavingJob& job, std::uint64_t bytes, Hand& hand) {
         // matter more.
         if (!evict_one(hand) && (++waits > kMostWaits || !wait_for_room(job))) {
             const std::lock_guard lock(mutex_);
-            if (!runs_.let_oldest_go(job.run)) break;
+            if (!runs_.release_oldest(job.run)) break;
         }
         answer = ask(bytes, hand);
     }
@@ -133,7 +133,7 @@ void TensorSaver::fail(const Failed& failed, SavingJob& job) {
             bool goes = false;
             {
                 const std::lock_guard lock(mutex_);
-                goes = runs_.let_oldest_go(job.run);
+                goes = runs_.release_oldest(job.run);
             }
             say_once(at_room, what +
                                   (goes ? ". Older runs are removed to make room. "

@@ -35,7 +35,7 @@ std::uint32_t threads_that_do_well() {
 
 }  // namespace
 
-TensorWriters::TensorWriters(std::uint32_t threads) : wanted_(threads) {}
+TensorWriters::TensorWriters(std::uint32_t threads) : requested_(threads) {}
 TensorWriters::~TensorWriters() = default;
 
 SavingSettings saving_settings(const Options& options, const std::string& out, const std::string& here,
@@ -86,10 +86,10 @@ void* TensorWriters::run_first(void* writers) {
     self->saver_->keep_folders_open(own);
     if (own) {
         self->write_back_.start();
-        self->saver_->tell_of_writes(&self->write_back_);
+        self->saver_->report_writes_to(&self->write_back_);
     }
     self->has_own_descriptors_.store(own, std::memory_order_relaxed);
-    for (std::uint32_t i = 1; i < self->wanted_; ++i) {
+    for (std::uint32_t i = 1; i < self->requested_; ++i) {
         {
             const std::lock_guard lock(self->mutex_);
             ++self->threads_;
@@ -168,7 +168,7 @@ SavingJob* TensorWriters::open(const TensorToSave& what, std::uint32_t patience_
 void TensorWriters::expect(SavingJob* job, const SavedFacts& facts) {
     Job& its = *static_cast<Job*>(job);
     const std::lock_guard lock(mutex_);
-    its.told = facts;
+    its.closed_facts = facts;
     its.is_expected = true;
 }
 
@@ -190,7 +190,7 @@ void TensorWriters::close(SavingJob* job, const SavedFacts& facts) {
     Job& its = *static_cast<Job*>(job);
     saver_->note_complete(its);
     const std::lock_guard lock(mutex_);
-    its.told = facts;
+    its.closed_facts = facts;
     its.is_closed = true;
     if (is_over_) return;
     unfinished_.fetch_add(1, std::memory_order_relaxed);
@@ -204,7 +204,7 @@ void TensorWriters::hand_over(SavingJob* job, const SavedFacts& facts, std::uint
     saver_->note_complete(its);
     {
         const std::lock_guard lock(mutex_);
-        its.told = facts;
+        its.closed_facts = facts;
         its.is_closed = true;
         if (!is_over_) {
             if (zeros != 0) its.chunks.push_back(hole(zeros));

@@ -120,7 +120,7 @@ class TensorWriters {
     [[nodiscard]] bool is_progress_due();
     void print_progress(const char* hint) const;
 
-    const std::uint32_t wanted_;  // number of threads
+    const std::uint32_t requested_;  // number of threads
     HeldMessages messages_;
     WriteBack write_back_;
     std::unique_ptr<TensorSaver> saver_;

@@ -10,8 +10,8 @@ namespace aoti_dbg {
 struct TensorWriters::Job : SavingJob {
     std::vector<TensorChunk> chunks;  // not processed yet
     std::vector<TensorChunk> taken_chunks;
-    SavedFacts told;       // from close()
-    bool is_open = false;  // in use by a producer or the queue
+    SavedFacts closed_facts;  // from close()
+    bool is_open = false;     // in use by a producer or the queue
     bool is_closed = false;
     bool is_expected = false;  // facts came before the first chunk
     bool is_given_up = false;

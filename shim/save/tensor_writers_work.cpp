@@ -66,7 +66,7 @@ void TensorWriters::serve(Job& job, TensorSaver::Hand& hand, std::unique_lock<st
     visit.has_facts = visit.is_closed || job.is_expected;
     visit.has_parts_out = job.parts_out != 0;
     visit.part_failed = job.part_failed;
-    if (visit.has_facts) job.facts = job.told;
+    if (visit.has_facts) job.facts = job.closed_facts;
     if (job.is_given_up) job.is_lost = true;
     lock.unlock();
 

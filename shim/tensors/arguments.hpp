@@ -63,8 +63,8 @@ void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const Sit
 
 /// Appends only the tensors that an op may have created, after the op has returned. Their roles say which of
 /// them it created.
-void made_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan& plan,
-                    std::vector<CallArgument>& found);
+void created_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan& plan,
+                       std::vector<CallArgument>& found);
 
 /// Appends the arguments of a cpp kernel. Without a plan, each of the first `integers` integer arguments
 /// counts as a pointer that may be null.

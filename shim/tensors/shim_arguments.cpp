@@ -339,8 +339,8 @@ void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const Sit
     ShimReader(shim, frame, plan, after, found).read();
 }
 
-void made_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan& plan,
-                    std::vector<CallArgument>& found) {
+void created_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan& plan,
+                       std::vector<CallArgument>& found) {
     ShimReader(shim, frame, &plan, true, found).read_made();
 }
 

@@ -343,7 +343,7 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
     // A custom op may return any part of the memory that it allocated.
     const bool is_custom = call.passage.slot->role == SlotRole::proxy;
     begin_finding(own);
-    made_arguments(*call.passage.slot->shim, *call.passage.frame, *plan, own.found);
+    created_arguments(*call.passage.slot->shim, *call.passage.frame, *plan, own.found);
     for (const CallArgument& argument : own.found) {
         if (argument.facts->role != Role::makes) continue;
         if (!is_on_gpu(model.api(), argument.handle)) continue;

@@ -139,8 +139,8 @@ const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
         facts->has_known_bytes = lies_inside;
         facts->covered_bytes = lies_inside ? *elements * bytes : 0;
         if (facts->unmeasured.empty() && facts->place == Place::cuda) {
-            facts->jobs[0] = prepare_job(facts->view(0), Wanted::printed);
-            facts->jobs[1] = prepare_job(facts->view(0), Wanted::indices);
+            facts->jobs[0] = prepare_job(facts->view(0), Requested::printed);
+            facts->jobs[1] = prepare_job(facts->view(0), Requested::indices);
         }
     }
     known_[place] = {hash, raw.dtype_code, raw.device_type, std::move(facts)};

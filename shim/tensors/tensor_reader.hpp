@@ -29,10 +29,12 @@ struct SeenFacts : TensorFacts {
     [[nodiscard]] TensorView view(std::uint64_t address) const {
         return {reinterpret_cast<const void*>(address), measured_dtype, sizes, strides, bits};
     }
-    [[nodiscard]] const TensorJob& job(Wanted wanted) const { return jobs[depends_on_order(wanted) ? 1 : 0]; }
+    [[nodiscard]] const TensorJob& job(Requested requested) const {
+        return jobs[depends_on_order(requested) ? 1 : 0];
+    }
     /// The shape of the results that `blocks` blocks produce on a device.
-    [[nodiscard]] ResultShape result_shape(Wanted wanted, std::uint32_t blocks) const {
-        return {blocks, measured_dtype, wanted, value_bytes(measured_dtype, wanted, count)};
+    [[nodiscard]] ResultShape result_shape(Requested requested, std::uint32_t blocks) const {
+        return {blocks, measured_dtype, requested, value_bytes(measured_dtype, requested, count)};
     }
 };
 
@@ -55,7 +57,7 @@ class TensorReader {
     /// Returns false if the handle has no tensor. `handle` must not be null.
     bool read(const ShimApi& api, TensorHandle handle, SeenTensor& seen);
 
-    /// Does the same as read() for a tensor of which only the address is known.
+    /// Does the same as read() for a tensor with nothing known but its address.
     static SeenTensor only_address(std::uint64_t address);
 
     /// Returns facts that the reader will not hand out again. Keep them until no event refers to them.

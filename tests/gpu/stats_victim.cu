@@ -37,14 +37,14 @@ struct Lane {
 /// A tensor on the device, and its expected result.
 struct Measured {
     Sample sample;
-    Wanted requested = Wanted::nothing;
+    Requested requested = Requested::nothing;
     std::unique_ptr<DeviceMemory> memory;
     ResultShape shape;
     std::size_t lines = 0;  // index of its lines
 };
 
 /// Returns a random or the planned number of blocks.
-std::uint32_t blocks_of(const TensorView& view, Wanted requested, const DeviceLimits& limits,
+std::uint32_t blocks_of(const TensorView& view, Requested requested, const DeviceLimits& limits,
                         Random& random) {
     if (below(random, 3) == 0) return blocks_for(view.dtype, element_count(view.sizes), requested, limits);
     return 1 + static_cast<std::uint32_t>(below(random, below(random, 4) == 0 ? 300 : 5));
@@ -97,7 +97,7 @@ void check(const Measured& tensor, const TensorPartial& partial) {
     if (got.hash != cpu.hash) fault("hash", where);
     const std::string text = difference(got, tensor.sample, tensor.requested, kTolerance);
     if (!text.empty()) return fault(text, where);
-    if (wants(tensor.requested, Wanted::printed | Wanted::indices) &&
+    if (wants(tensor.requested, Requested::printed | Requested::indices) &&
         (!same_exactly(got.real, cpu.real) || !same_exactly(got.imaginary, cpu.imaginary)))
         fault("not what the CPU says", where);
 }
@@ -157,7 +157,7 @@ class OneByOne {
     explicit OneByOne(const Device& device) : device_(device) {}
 
     /// Uses `blocks` blocks, or the planned number for 0, which `blocks` then becomes.
-    TensorStatistics measure(const TensorView& view, Wanted requested, std::uint32_t& blocks) {
+    TensorStatistics measure(const TensorView& view, Requested requested, std::uint32_t& blocks) {
         if (blocks == 0)
             blocks = blocks_for(view.dtype, element_count(view.sizes), requested, device_.limits());
         const ResultShape shape = shape_of(view, requested, blocks);
@@ -192,7 +192,7 @@ void check_ends(const Device& device) {
                 STATS_DRIVER(cuCtxSynchronize);
                 const std::int64_t sizes[] = {static_cast<std::int64_t>(count)};
                 const std::int64_t strides[] = {1};
-                for (const Wanted requested : {Wanted::findings, kEverything}) {
+                for (const Requested requested : {Requested::findings, kEverything}) {
                     const TensorView view{memory.pointer(), dtype, sizes, strides};
                     std::uint32_t blocks = 0;
                     const TensorStatistics got = one.measure(view, requested, blocks);

@@ -82,14 +82,14 @@ TEST_CASE("Memory from every driver call is in the map, with its fate") {
                                      {"pooled", 5 * kMiB, Way::alloc_from_pool, Way::free_async},
                                      {"host", 8192, Way::alloc_host, Way::unknown},
                                      {"registered", 4096, Way::register_host, Way::unregister_host},
-                                     {"of_context", 6 * kMiB, Way::alloc, Way::context_gone}}) {
+                                     {"of_context", 6 * kMiB, Way::alloc, Way::context_destroyed}}) {
         CAPTURE(expected.name);
         const AllocationMap map = run.map();
         const auto slot = std::find_if(map.slots.rbegin(), map.slots.rend(), [&](const auto& one) {
             return one.address == run.at(expected.name) && one.bytes == expected.bytes;
         });
         REQUIRE(slot != map.slots.rend());
-        CHECK(slot->made_by == expected.made);
+        CHECK(slot->allocated_by == expected.made);
         CHECK(slot->freed_by == expected.freed);
         CHECK((slot->freed_ticks != 0) == (expected.freed != Way::unknown));
         const bool is_of_host = allocations::is_of_host(expected.made);

@@ -79,7 +79,7 @@ std::string hash_of(const PtView& saved) {
     const TensorView view = {saved.storage.data() + offset, saved.dtype, saved.sizes, saved.strides};
     const std::uint64_t count = element_count(saved.sizes);
     const TensorStatistics statistics =
-        finish(measure_range(view, Wanted::hash, 0, count), view, Wanted::hash);
+        finish(measure_range(view, Requested::hash, 0, count), view, Requested::hash);
     char text[17];
     std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(statistics.hash));
     return text;

@@ -56,7 +56,7 @@ inline Slot slot(std::uint64_t number, std::uint64_t address, std::uint64_t byte
     made.bytes = bytes;
     made.created_ticks = 1000 + number * kTicksPerMs;
     made.created_sequence = number;
-    made.made_by = way;
+    made.allocated_by = way;
     return made;
 }
 

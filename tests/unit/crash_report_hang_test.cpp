@@ -59,7 +59,7 @@ TEST_CASE("A launch that does not finish and that no call waits for is reported 
     evidence.hang->calls = {stuck_in("", 17)};
     evidence.hang->calls.front().call = evidence.hang->unended.front();
     evidence.hang->calls.front().call.is_likely = evidence.faulted->is_likely = false;
-    evidence.hang->calls.front().nobody_waits = true;
+    evidence.hang->calls.front().is_without_wait = true;
     CHECK(judge(evidence).kind == CrashClass::hang);
     CHECK(judge(evidence).headline ==
           "hang: spin_kernel (run 0, call 3) has not finished for 12.3 s, according to completion markers, "

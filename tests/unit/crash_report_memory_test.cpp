@@ -23,7 +23,7 @@ NearMemory near(Place place) {
     near.bytes = 2 << 20U;
     near.distance = 4096;
     near.device = 0;
-    near.made_by = Way::alloc;
+    near.allocated_by = Way::alloc;
     near.created_sequence = 3;
     if (place != Place::freed) return near;
     near.freed_by = Way::free;
@@ -109,12 +109,12 @@ TEST_CASE("Tensors around the address are listed below its memory, which then co
     CHECK(contains(text, "(cuMemAlloc), a segment of several tensors"));
     CHECK(contains(text,
                    "in it: 1536 bytes past the end of buf5 (512 bytes, created in run 7, already freed)"));
-    const nlohmann::json told = json_of(evidence).at("allocations").at(0);
-    CHECK(told.at("known_tensors") == 3);
-    CHECK(told.at("tensors").at(0).at("name") == "buf5");
-    CHECK(told.at("tensors").at(0).at("place") == "behind");
-    CHECK(told.at("tensors").at(0).at("end") == "let_go");
-    CHECK(told.at("tensors").at(0).at("origin") == "made");
+    const nlohmann::json allocation = json_of(evidence).at("allocations").at(0);
+    CHECK(allocation.at("known_tensors") == 3);
+    CHECK(allocation.at("tensors").at(0).at("name") == "buf5");
+    CHECK(allocation.at("tensors").at(0).at("place") == "behind");
+    CHECK(allocation.at("tensors").at(0).at("end") == "let_go");
+    CHECK(allocation.at("tensors").at(0).at("origin") == "made");
 }
 
 TEST_CASE("Other memory near the address is not in the verdict, but on the page and in the file") {

@@ -82,11 +82,11 @@ TEST_CASE("A report has every name in full, and no control characters, whatever 
 
 TEST_CASE("A report leaves nothing out, and starts with what the reader needs first") {
     Evidence evidence = crash_inside("mylib::my_op");
-    CrashCall& told = evidence.in_flight.front();
-    told.inside = std::string(100, 'x');
+    CrashCall& call = evidence.in_flight.front();
+    call.inside = std::string(100, 'x');
     evidence.end.program = std::string(100, 'p');
     evidence.end.exit_status = 3;
-    told.original_aten = told.source_nodes = {"my_op"};
+    call.original_aten = call.source_nodes = {"my_op"};
     evidence.versions = {{"cuda:0", std::string(70, 'a')}, {"cuda:1", std::string(70, 'b')}};
     evidence.finding = Finding{};
     evidence.finding->run = 9;
@@ -103,7 +103,7 @@ TEST_CASE("A report leaves nothing out, and starts with what the reader needs fi
         for (const char* name : {"before_", "other_", "buf", "writer_", "note "})
             CHECK(contains(text, name + std::to_string(i)));
     for (const std::string& word : {evidence.end.program, evidence.versions[0].second,
-                                    evidence.versions[1].second, std::string(100, 'y'), told.inside})
+                                    evidence.versions[1].second, std::string(100, 'y'), call.inside})
         CHECK(contains(text, word));
     CHECK_FALSE(contains(text, "..."));
     std::size_t last = 0;

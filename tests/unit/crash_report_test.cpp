@@ -138,12 +138,12 @@ TEST_CASE("An exit inside a call is the host's, and so is a descendant's unexpla
     CHECK(judge(evidence).headline ==
           "process 4242 ended abnormally inside mylib::my_op (run 0, call 3); likely by SIGKILL, or by a "
           "signal that the program's own handler caught");
-    evidence.end.is_in_good_order = true;
+    evidence.end.is_normal_exit = true;
     CHECK(judge(evidence).kind == CrashClass::host);
     CHECK(judge(evidence).headline ==
           "process 4242 ended inside mylib::my_op (run 0, call 3); likely the call ended the process with "
           "_exit, or the program's own signal handler did");
-    evidence.end.is_in_good_order = false;
+    evidence.end.is_normal_exit = false;
     evidence.oom_kills = 1;
     CHECK(judge(evidence).kind == CrashClass::unknown);
     evidence.oom_kills.reset();

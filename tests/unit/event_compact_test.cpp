@@ -79,10 +79,10 @@ TEST_CASE("NaN, Inf, zeros, reuse and unmeasured tensors are marked at the end o
     reused.measured_at = 7;
     MeasuredArgument input = zero.measured(label);
     input.measured = Measured::earlier;
-    const std::vector<std::string> lines = lines_of(
-        call_of(EventSide::after, &site,
-                {bad.measured(label), zero.measured(label), reused, input, empty.measured(label),
-                 zero.unmeasured(label, "the stream is capturing"), bad.measured(label, Wanted::findings)}));
+    const std::vector<std::string> lines = lines_of(call_of(
+        EventSide::after, &site,
+        {bad.measured(label), zero.measured(label), reused, input, empty.measured(label),
+         zero.unmeasured(label, "the stream is capturing"), bad.measured(label, Requested::findings)}));
     REQUIRE(lines.size() == 8);
     CHECK(contains(lines[1], "nan        nan        nan  ! 1 NaN, 2 +Inf, 1 -Inf"));
     CHECK(contains(lines[2], "          0          0          0          0  all zeros"));

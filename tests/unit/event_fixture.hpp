@@ -31,7 +31,7 @@ class HeldTensor {
     HeldTensor& operator=(const HeldTensor&) = delete;
 
     [[nodiscard]] MeasuredArgument measured(const ArgumentFacts& argument,
-                                            Wanted requested = Wanted::printed) const {
+                                            Requested requested = Requested::printed) const {
         MeasuredArgument result;
         result.facts = &argument;
         result.tensor = &facts;

@@ -71,14 +71,14 @@ struct Sample {
     }
 
     [[nodiscard]] std::vector<MeasuredArgument> before() const {
-        const Wanted all = Wanted::printed | Wanted::indices | Wanted::hash;
+        const Requested all = Requested::printed | Requested::indices | Requested::hash;
         MeasuredArgument reused = weights.measured(weight, all);
         reused.measured = Measured::earlier;
         reused.measured_at = 3;
         return {reused, scalar_of(size, "8")};
     }
     [[nodiscard]] std::vector<MeasuredArgument> after() const {
-        const Wanted all = Wanted::printed | Wanted::indices | Wanted::hash;
+        const Requested all = Requested::printed | Requested::indices | Requested::hash;
         MeasuredArgument written = results.measured(result, all);
         written.address = 0x7f3a00000000;
         return {written};
@@ -134,7 +134,7 @@ TEST_CASE("The compact lines on the page are those that are printed") {
 
 TEST_CASE("The index on the page is the one that is written") {
     const Sample sample;
-    const MeasuredArgument weight = sample.weights.measured(sample.weight, Wanted::printed);
+    const MeasuredArgument weight = sample.weights.measured(sample.weight, Requested::printed);
     const TensorFacts& facts = sample.weights.facts;
     IndexedTensor tensor;
     tensor.path = "run0003/call0012/before_launch_aoti_torch_cuda_addmm_out_l1_weight_cuda:0.pt";

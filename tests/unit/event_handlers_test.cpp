@@ -56,14 +56,14 @@ void wait_for(sem_t& semaphore) {
 class Sleeper {
   public:
     explicit Sleeper(const char* name) {
-        sem_init(&told_, 0, 0);
+        sem_init(&reported_, 0, 0);
         sem_init(&done_, 0, 0);
         thread_ = std::thread([this, name] {
             pthread_setname_np(pthread_self(), name);
             number_ = gettid();
             do {
                 sem_post(&done_);
-                wait_for(told_);
+                wait_for(reported_);
             } while (!ends_);
         });
         wait_for(done_);
@@ -71,20 +71,20 @@ class Sleeper {
     }
     ~Sleeper() {
         ends_ = true;
-        sem_post(&told_);
+        sem_post(&reported_);
         thread_.join();
         wait_until_it_is_gone(number_);
     }
     Sleeper(const Sleeper&) = delete;
     Sleeper& operator=(const Sleeper&) = delete;
     void run() {
-        sem_post(&told_);
+        sem_post(&reported_);
         wait_for(done_);
         wait_until_it_sleeps(number_);
     }
 
   private:
-    sem_t told_;
+    sem_t reported_;
     sem_t done_;
     std::atomic<bool> ends_{false};
     std::atomic<pid_t> number_{0};
@@ -193,13 +193,13 @@ TEST_CASE("A thread of that name counts as run when it has, once each time") {
 /// Counts the detections in 8 tries. A busy machine may delay the question for longer than a thread sleeps.
 template <typename Happens>
 int times(Happens happens) {
-    int told = 0;
+    int answers = 0;
     for (int i = 0; i < 8; ++i) {
         happens();
-        told += have_been_called() ? 1 : 0;
+        answers += have_been_called() ? 1 : 0;
         wait_until_quiet();
     }
-    return told;
+    return answers;
 }
 
 #ifdef SYS_poll
@@ -235,7 +235,7 @@ class InRounds {
         : thread_([this, work] {
               number_ = gettid();
               for (int round = 0;; ++round) {
-                  wanted_.wait(round);
+                  requested_.wait(round);
                   if (ends_) return;
                   begun_ = round + 1;
                   work();
@@ -256,20 +256,20 @@ class InRounds {
     InRounds(const InRounds&) = delete;
     InRounds& operator=(const InRounds&) = delete;
     void begin() {
-        ++wanted_;
-        wanted_.notify_all();
+        ++requested_;
+        requested_.notify_all();
     }
     void wait_until_begun() const {
-        while (begun_ != wanted_)
+        while (begun_ != requested_)
             std::this_thread::yield();
     }
     void wait_until_done() const {
-        for (int done = done_; done != wanted_; done = done_)
+        for (int done = done_; done != requested_; done = done_)
             done_.wait(done);
     }
 
   private:
-    std::atomic<int> wanted_{0};
+    std::atomic<int> requested_{0};
     std::atomic<int> begun_{0};
     std::atomic<int> done_{0};
     std::atomic<bool> ends_{false};
@@ -294,7 +294,7 @@ TEST_CASE("Threads that ask at the same time get the same answer") {
         is_beside = !is_over;
         is_reported = have_been_called();
     });
-    int told = 0;
+    int answers = 0;
     int beside = 0;
     // With fewer processors than threads, the other one often starts after this one has its answer.
     for (int i = 0; beside < 50 && i < 5000; ++i) {
@@ -306,13 +306,13 @@ TEST_CASE("Threads that ask at the same time get the same answer") {
         is_over = true;
         other.wait_until_done();
         beside += is_beside ? 1 : 0;
-        told += own && is_reported && is_beside ? 1 : 0;
+        answers += own && is_reported && is_beside ? 1 : 0;
         handler.wait_until_done();
         wait_until_quiet();
     }
     REQUIRE(beside == 50);
     // A busy machine may delay one of the two until the other has its answer.
-    CHECK(told >= 30);
+    CHECK(answers >= 30);
 }
 
 TEST_CASE("The activity of a thread before it is found does not count") {
@@ -395,12 +395,12 @@ TEST_CASE("The processor time is that of the living threads, and zero when all h
     find_and_settle();
     CHECK(time_had() == 0U);  // without the threads of earlier tests
     std::atomic<int> rounds{0};
-    std::atomic<int> wanted{0};
+    std::atomic<int> requested{0};
     std::atomic<bool> ends{false};
     std::thread worker([&] {
         pthread_setname_np(pthread_self(), kName);
         while (!ends) {
-            if (rounds == wanted) {
+            if (rounds == requested) {
                 std::this_thread::sleep_for(milliseconds(1));
                 continue;
             }
@@ -411,8 +411,8 @@ TEST_CASE("The processor time is that of the living threads, and zero when all h
     std::uint64_t before = 0;
     while ((before = time_had().value_or(0)) == 0)
         std::this_thread::sleep_for(milliseconds(1));
-    ++wanted;
-    while (rounds != wanted)
+    ++requested;
+    while (rounds != requested)
         std::this_thread::sleep_for(milliseconds(1));
     CHECK(time_had().value_or(0) >= before + 30 * kMillisecond);
     ends = true;

@@ -16,7 +16,7 @@ namespace {
 using namespace test;
 using nlohmann::json;
 
-constexpr Wanted kAll = Wanted::printed | Wanted::indices | Wanted::hash;
+constexpr Requested kAll = Requested::printed | Requested::indices | Requested::hash;
 
 std::vector<json> lines_of(const std::string& text) {
     std::vector<json> lines;
@@ -99,7 +99,7 @@ TEST_CASE("A complex tensor has both of its parts") {
     CHECK(argument["imaginary"]["min"] == -2.0);
     CHECK(argument["imaginary"]["zeros"] == 1);
     CHECK(argument["values"] == json({{1, -2}, {3, 0}}));
-    const json counted = argument_of(held.measured(label, Wanted::findings));
+    const json counted = argument_of(held.measured(label, Requested::findings));
     CHECK(counted["real"] == json::object());
 }
 

@@ -34,7 +34,7 @@ std::string seed() {
     const HeldTensor bytes(DType::float8_e5m2, {3}, std::vector<std::uint8_t>{1, 0xff, 0x7c});
     const HeldTensor longs(DType::uint64, {1, 1}, std::vector<std::uint64_t>{~std::uint64_t{0}});
     const HeldTensor pairs(DType::complex128, {1}, std::vector<double>{0.5, -1});
-    const Wanted all = Wanted::printed | Wanted::indices | Wanted::hash;
+    const Requested all = Requested::printed | Requested::indices | Requested::hash;
     MeasuredArgument earlier = longs.measured(label, all);
     earlier.measured = Measured::earlier;
     earlier.measured_at = 2;

@@ -17,7 +17,7 @@ namespace {
 
 using namespace test;
 
-constexpr Wanted kAll = Wanted::printed | Wanted::indices | Wanted::hash;
+constexpr Requested kAll = Requested::printed | Requested::indices | Requested::hash;
 
 ByteSource source_of(const std::string& text, std::size_t piece = 1U << 20U) {
     return [text, piece, at = std::size_t{0}](char* to, std::size_t bytes) mutable {
@@ -100,7 +100,7 @@ struct Sample {
                     {input, earlier, scalar_of(size, "8\n"), brains.measured(in), eights.measured(in),
                      pairs.measured(in, kAll), longs.measured(in, kAll), late}));
         add(call_of(EventSide::after, &site,
-                    {empty.measured(out, kAll), large.measured(out, Wanted::findings),
+                    {empty.measured(out, kAll), large.measured(out, Requested::findings),
                      strange.unmeasured(out, ""), address.unmeasured(in, "its size is not known")}));
         MeasuredCall name = call_of(EventSide::before, &site, {});
         name.name_only = true;
@@ -267,7 +267,7 @@ TEST_CASE("Statistics survive a round trip, with what was requested of them") {
     label.role = Role::updates;
     label.position = 3;
     label.parameter = "in_out_ptr0";
-    MeasuredArgument written = held.measured(label, kAll | Wanted::findings);
+    MeasuredArgument written = held.measured(label, kAll | Requested::findings);
     written.address = 0xabcdef;
     std::string file;
     JsonlRenderer().render(call_of(EventSide::after, &site, {written}), file);
@@ -279,7 +279,7 @@ TEST_CASE("Statistics survive a round trip, with what was requested of them") {
     const MeasuredArgument& argument = event.call.arguments[0];
     const RealStatistics& real = argument.statistics.real;
     const RealStatistics& expected = written.statistics.real;
-    CHECK(argument.statistics.wanted == written.statistics.wanted);
+    CHECK(argument.statistics.requested == written.statistics.requested);
     CHECK(argument.statistics.count == 3);
     CHECK(argument.statistics.hash == written.statistics.hash);
     CHECK(argument.address == 0xabcdef);

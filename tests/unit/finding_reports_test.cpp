@@ -21,7 +21,7 @@ TEST_CASE("The entry that silences a finding is the same whatever was in memory 
     for (const bool first_had_some : {false, true}) {
         for (const bool second_had_some : {false, true}) {
             Watch watch;
-            watch.script.requested = Wanted::printed;
+            watch.script.requested = Requested::printed;
             auto& in = watch.script.buffer({-kInf, -kInf});
             auto& sum = watch.script.buffer({first_had_some ? kNaN : 0});
             auto& weights = watch.script.buffer({second_had_some ? kNaN : 0, 0});

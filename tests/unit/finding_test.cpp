@@ -35,7 +35,7 @@ Finding example() {
     finding.tensor.sizes_known = true;
     finding.tensor.sizes = {2, 2};
     TensorStatistics& statistics = finding.tensor.statistics;
-    statistics.wanted = Wanted::printed;
+    statistics.requested = Requested::printed;
     statistics.count = 4;
     statistics.real.nan = 2;
     statistics.real.first_nan = 2;
@@ -55,7 +55,7 @@ Finding example() {
     input.is_earlier = true;
     input.measured_at = 4;
     input.statistics.dtype = DType::int64;
-    input.statistics.wanted = Wanted::printed;
+    input.statistics.requested = Requested::printed;
     input.statistics.count = 1;
     input.statistics.real.all.count = 1;
     input.statistics.real.all.minimum = {Number::Kind::signed_integer, 0, -9007199254740993, 0};

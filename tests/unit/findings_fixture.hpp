@@ -35,7 +35,7 @@ class Script {
     };
 
     /// The statistics that exist.
-    Wanted requested = Wanted::printed | Wanted::indices | Wanted::hash;
+    Requested requested = Requested::printed | Requested::indices | Requested::hash;
     bool with_values = true;
 
     Buffer& buffer(std::vector<float> values, std::vector<std::int64_t> sizes = {}) {

@@ -52,7 +52,8 @@ TEST_CASE("An update in place that produces a NaN is blamed for it") {
 
 TEST_CASE("Garbage in unwritten memory is not a finding, whatever the cost of statistics") {
     Watch watch;
-    watch.script.requested = GENERATE(Wanted::findings, Wanted::printed | Wanted::indices | Wanted::hash);
+    watch.script.requested =
+        GENERATE(Requested::findings, Requested::printed | Requested::indices | Requested::hash);
     watch.script.with_values = GENERATE(true, false);
     auto& in = watch.script.buffer({1, 2});
     auto& out = watch.script.buffer({kNaN, kNaN, kNaN, kNaN});
@@ -71,7 +72,8 @@ TEST_CASE("Garbage in unwritten memory is not a finding, whatever the cost of st
 
 TEST_CASE("New NaN in memory that already had some are a finding") {
     Watch watch;
-    watch.script.requested = GENERATE(Wanted::findings, Wanted::printed | Wanted::indices | Wanted::hash);
+    watch.script.requested =
+        GENERATE(Requested::findings, Requested::printed | Requested::indices | Requested::hash);
     auto& out = watch.script.buffer({1, kNaN, 3, 4});
     const bool more = GENERATE(true, false);
     CAPTURE(more);

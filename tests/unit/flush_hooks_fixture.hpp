@@ -1,4 +1,4 @@
-// What stands behind the hooks in flush_hooks_test.cpp, which alone includes this file: a counter for the
+// What is behind the hooks in flush_hooks_test.cpp, which alone includes this file: a counter for the
 // measuring, and a checking function for the driver.
 #pragma once
 
@@ -203,7 +203,7 @@ void note_context_ends() {}
 bool is_waited_for(std::uint64_t /*to*/) {
     return g_is_pageable;
 }
-void note_gone(std::uint64_t /*address*/) {
+void note_freed_at_once(std::uint64_t /*address*/) {
     note_order("gone", nullptr);
 }
 void note_destroyed(void* stream) {
@@ -264,10 +264,10 @@ void end_leaving(LeavingMemory* /*leaving*/, bool is_freed) {
     g_leaving += g_real_calls == 1 && !is_freed ? 10 : 1000;
 }
 
-void note_made(const AskedMemory& /*asked*/, std::uint64_t /*address*/) {}
+void note_allocation(const AskedMemory& /*asked*/, std::uint64_t /*address*/) {}
 void note_refused(const AskedMemory& /*asked*/) {}
-void note_context_gone(const void* /*context*/) {}
-void note_device_gone(int /*device*/) {}
+void note_context_destroyed(const void* /*context*/) {}
+void note_device_reset(int /*device*/) {}
 void end_context_in_session(CUctx_st* /*context*/) {}
 void end_device_in_session(int /*device*/) {}
 

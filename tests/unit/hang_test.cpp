@@ -279,7 +279,7 @@ TEST_CASE("An unfinished launch that no call waits for is found by its marker") 
     CHECK(unended_text(hang) == ", according to completion markers, and no call waits for it");
     std::string text;
     append_hang_json(hang, text);
-    CHECK(read_hang(text).value().calls.at(0).nobody_waits);
+    CHECK(read_hang(text).value().calls.at(0).is_without_wait);
 
     // Only another thread's later launch there is behind it, not the earlier ones.
     const ring::Contents both = marked_contents(1, 0, 0);

@@ -29,7 +29,7 @@ using test::in_child;
 
 namespace {
 
-constexpr Wanted kAll = Wanted::findings | Wanted::printed | Wanted::indices | Wanted::hash;
+constexpr Requested kAll = Requested::findings | Requested::printed | Requested::indices | Requested::hash;
 
 /// A pool for one test; its threads sleep until the program ends.
 HostPool& a_pool(HostPool::StartThread start_thread = start_own_thread) {
@@ -184,7 +184,8 @@ TEST_CASE("Statistics do not depend on the number of threads") {
     HostPool& two = a_pool();
     HostPool& five = a_pool();
     for (const Shape& shape : shapes()) {
-        for (const Wanted requested : {Wanted::findings, Wanted::findings | Wanted::printed, kAll}) {
+        for (const Requested requested :
+             {Requested::findings, Requested::findings | Requested::printed, kAll}) {
             const TensorView view{data.data(), shape.dtype, shape.sizes, shape.strides};
             INFO(dtype_name(shape.dtype)
                  << " " << shape.sizes[0] << " requested " << static_cast<int>(requested));
@@ -239,9 +240,9 @@ TEST_CASE("Threads that measure at once all get their own results") {
         threads.emplace_back([&, t] {
             const std::vector<std::int64_t> sizes{static_cast<std::int64_t>(data.size()) - t};
             const TensorView view{data.data(), DType::float32, sizes, strides};
-            const std::uint64_t hash = measure(view, Wanted::hash).hash;
+            const std::uint64_t hash = measure(view, Requested::hash).hash;
             for (int i = 0; i < 20; ++i)
-                wrong += measure_shared(view, Wanted::hash, &pool, 3).hash == hash ? 0 : 1;
+                wrong += measure_shared(view, Requested::hash, &pool, 3).hash == hash ? 0 : 1;
         });
     }
     for (std::thread& thread : threads)

@@ -82,18 +82,18 @@ TEST_CASE("With findings alone a run without one is removed when it ends, and do
 TEST_CASE("At the cap the oldest run is removed, but never the requesting one, and none without a window") {
     KeptRuns runs(5, false);
     REQUIRE(save(runs, 3, "a"));
-    CHECK_FALSE(runs.let_oldest_go(3));
+    CHECK_FALSE(runs.release_oldest(3));
     REQUIRE(save(runs, 4, "b"));
-    CHECK(runs.let_oldest_go(4));
+    CHECK(runs.release_oldest(4));
     const std::optional<EvictedRun> evicted = runs.take_evicted();
     REQUIRE(evicted);
     CHECK(evicted->run == 3);
     CHECK(evicted->why == WhyEvicted::no_room);
-    CHECK_FALSE(runs.let_oldest_go(4));
+    CHECK_FALSE(runs.release_oldest(4));
     KeptRuns all(0, true);
     REQUIRE(save(all, 0, "a"));
     all.end_run(0, true);
-    CHECK_FALSE(all.let_oldest_go(1));
+    CHECK_FALSE(all.release_oldest(1));
 }
 
 TEST_CASE("Files outside of runs stay, and a file that was not written cannot be removed") {
@@ -178,7 +178,7 @@ TEST_CASE("A run never makes room for an older one") {
     KeptRuns runs(5, false);
     REQUIRE(runs.begin_file(3));
     REQUIRE(save(runs, 4, "b"));
-    CHECK_FALSE(runs.let_oldest_go(3));
+    CHECK_FALSE(runs.release_oldest(3));
     CHECK_FALSE(runs.is_going(4));
 }
 

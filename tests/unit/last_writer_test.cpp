@@ -48,7 +48,7 @@ TEST_CASE("Memory that no call wrote is an input, a constant or unwritten") {
     const LastWriter weight = last_writer(info, {0, 1, 2}, "second_weight");
     CHECK(weight.kind == Kind::constant);
     CHECK(weight.constant == "second.weight");
-    CHECK(last_writer(info, {0}, "buf0").kind == Kind::nobody);
+    CHECK(last_writer(info, {0}, "buf0").kind == Kind::no_call);
     CHECK(last_writer(info, {0}, "no_such_name").kind == Kind::unknown);
     CHECK(last_writer(info, {}, "buf0").kind == Kind::unknown);
     CHECK(last_writer(info, {kNone}, "buf0").kind == Kind::unknown);

@@ -86,7 +86,7 @@ Found of_shim(const ShimSignature& shim, const StubFrame& frame, const CallSite*
     shim_arguments(shim, frame, plan, after, found);
     if (after && plan != nullptr) {
         Found made;
-        made_arguments(shim, frame, *plan, made);
+        created_arguments(shim, frame, *plan, made);
         CHECK(created_ones(made) == created_ones(found));
     }
     return found;

@@ -32,7 +32,7 @@ TEST_CASE("A stream is due when its first launch is unfinished for too long, and
     Marks due;
     for (std::uint32_t second = 0; second < 30; ++second) {
         looks.look({{7, 4}}, 4);
-        CHECK(looks.streams.stood({7, 4}) == std::max<std::uint64_t>(second * kSecond, 1));
+        CHECK(looks.streams.stalled_for({7, 4}) == std::max<std::uint64_t>(second * kSecond, 1));
         if (!looks.streams.has_due()) continue;
         due.push_back(second);
         CHECK(looks.ask() == Marks{7});
@@ -77,13 +77,13 @@ TEST_CASE("A stream is not stalled once its launch has finished, with or without
         Looks looks;
         for (int second = 0; second < 5; ++second)
             looks.look({{7, 4}}, 4);
-        CHECK(looks.streams.stood({7, 4}) == 4 * kSecond);
+        CHECK(looks.streams.stalled_for({7, 4}) == 4 * kSecond);
         if (is_last) {
             looks.look({}, 5);
         } else {
             looks.look({{7, 5}}, 5);
         }
-        CHECK(looks.streams.stood({7, 4}) == 0);
+        CHECK(looks.streams.stalled_for({7, 4}) == 0);
     }
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("A context that may be gone has no due stream, and its stalled time is
     }
     looks.look({{7, 4, false}}, 4);
     CHECK(looks.streams.has_due());
-    CHECK(looks.streams.stood({7, 4}) == 10 * kSecond);
+    CHECK(looks.streams.stalled_for({7, 4}) == 10 * kSecond);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::vector<const BlockKernels*> all_kernels() {
 }
 
 /// Measures random ranges and merges them in random order and grouping.
-TensorStatistics measure_in_pieces(const Sample& sample, Wanted requested, Random& random) {
+TensorStatistics measure_in_pieces(const Sample& sample, Requested requested, Random& random) {
     const std::uint64_t count = element_count(sample.sizes);
     std::vector<std::uint64_t> borders{0, count};
     for (std::uint64_t i = below(random, 6); i > 0; --i)
@@ -56,7 +56,7 @@ Sample floats(const std::vector<float>& values) {
 }
 
 std::uint64_t hash_of(const Sample& sample) {
-    return measure(sample.view(), Wanted::hash).hash;
+    return measure(sample.view(), Requested::hash).hash;
 }
 
 }  // namespace
@@ -111,26 +111,27 @@ TEST_CASE("One element has no standard deviation") {
 }
 
 TEST_CASE("The standard deviation is that of torch.std") {
-    const TensorStatistics statistics = measure(floats({1, 2, 3, 4}).view(), Wanted::printed);
+    const TensorStatistics statistics = measure(floats({1, 2, 3, 4}).view(), Requested::printed);
     CHECK(near(statistics.real.all.standard_deviation, 1.2909944487358056L, 1e-14L));
 }
 
 TEST_CASE("The first of equal extremes counts, and zeros of both signs are equal") {
-    const TensorStatistics statistics = measure(floats({5, 0.0F, -0.0F, 0.0F, 5, 1}).view(), Wanted::indices);
+    const TensorStatistics statistics =
+        measure(floats({5, 0.0F, -0.0F, 0.0F, 5, 1}).view(), Requested::indices);
     CHECK(statistics.real.minimum_index == 1);
     CHECK(statistics.real.maximum_index == 0);
     CHECK(statistics.real.zeros == 3);
-    CHECK_FALSE(std::signbit(measure(floats({-0.0F}).view(), Wanted::printed).real.all.minimum.floating));
+    CHECK_FALSE(std::signbit(measure(floats({-0.0F}).view(), Requested::printed).real.all.minimum.floating));
 }
 
 TEST_CASE("The first NaN is the place of minimum and maximum, as in torch") {
     const TensorStatistics statistics =
-        measure(floats({1, INFINITY, NAN, -INFINITY, NAN}).view(), Wanted::indices);
+        measure(floats({1, INFINITY, NAN, -INFINITY, NAN}).view(), Requested::indices);
     CHECK(statistics.real.minimum_index == 2);
     CHECK(statistics.real.maximum_index == 2);
     CHECK(statistics.real.first_nonfinite == 1);
     CHECK(statistics.real.finite.maximum.floating == 1);
-    const TensorStatistics infinite = measure(floats({1, INFINITY, -INFINITY}).view(), Wanted::indices);
+    const TensorStatistics infinite = measure(floats({1, INFINITY, -INFINITY}).view(), Requested::indices);
     CHECK(infinite.real.minimum_index == 2);
     CHECK(infinite.real.maximum_index == 1);
 }
@@ -144,12 +145,12 @@ TEST_CASE("Every dtype, layout and content agrees with the naive reference, whol
                 const Sample sample = make_sample(static_cast<DType>(number), static_cast<Shape>(shape),
                                                   static_cast<Content>(content), largest, random);
                 INFO(sample.name() << ", content " << content);
-                for (const Wanted requested : kRequests) {
+                for (const Requested requested : kRequests) {
                     REQUIRE(difference(measure(sample.view(), requested), sample, requested, kTolerance) ==
                             kNothing);
                     const TensorStatistics pieces = measure_in_pieces(sample, requested, random);
                     REQUIRE(difference(pieces, sample, requested, kTolerance) == kNothing);
-                    if (wants(requested, Wanted::hash)) REQUIRE(pieces.hash == hash_of(sample));
+                    if (wants(requested, Requested::hash)) REQUIRE(pieces.hash == hash_of(sample));
                 }
             }
 }
@@ -172,13 +173,13 @@ TEST_CASE("The sum of the largest integers is exact in 128 bits") {
     sample.sizes = {1000};
     sample.strides = {1};
     sample.storage.assign(8000, 0xff);
-    const RealStatistics most = measure(sample.view(), Wanted::printed).real;
+    const RealStatistics most = measure(sample.view(), Requested::printed).real;
     CHECK(most.sum_high == 999);
     CHECK(most.sum_low == static_cast<std::uint64_t>(-1000));
     CHECK(most.all.minimum.unsigned_integer == UINT64_MAX);
     CHECK(most.all.standard_deviation == 0);
     sample.dtype = DType::int64;
-    CHECK(measure(sample.view(), Wanted::printed).real.sum_high == -1);
+    CHECK(measure(sample.view(), Requested::printed).real.sum_high == -1);
 }
 
 TEST_CASE("Integers beyond 2^53 keep their last bit") {
@@ -189,7 +190,7 @@ TEST_CASE("Integers beyond 2^53 keep their last bit") {
     sample.storage.resize(16);
     store<std::int64_t>(sample.storage.data(), (1LL << 62) + 1);
     store<std::int64_t>(sample.storage.data() + 8, (1LL << 62) + 3);
-    const RealStatistics real = measure(sample.view(), Wanted::printed).real;
+    const RealStatistics real = measure(sample.view(), Requested::printed).real;
     CHECK(real.all.minimum.signed_integer == (1LL << 62) + 1);
     CHECK(real.all.maximum.signed_integer == (1LL << 62) + 3);
     CHECK(near(real.all.standard_deviation, std::sqrt(2.0L), 1e-14L));
@@ -203,7 +204,7 @@ TEST_CASE("A large offset costs mean and standard deviation no digits, whatever 
         value = static_cast<float>(1e4 + normal(random));
     const Sample sample = floats(values);
     for (int round = 0; round < 4; ++round)
-        CHECK(difference(measure_in_pieces(sample, Wanted::printed, random), sample, Wanted::printed,
+        CHECK(difference(measure_in_pieces(sample, Requested::printed, random), sample, Requested::printed,
                          1e-12) == kNothing);
 }
 

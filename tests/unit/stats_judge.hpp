@@ -106,10 +106,10 @@ inline bool same_integer(const Number& got, Int128 expected) {
 
 /// Returns an empty text if `got` is correct, and otherwise the difference. `tolerance` applies to mean and
 /// standard deviation.
-inline std::string difference(const RealStatistics& got, const Expected& want, DType dtype, Wanted requested,
-                              bool in_order, double tolerance) {
-    const bool printed = wants(requested, Wanted::printed | Wanted::indices);
-    const bool findings = printed || wants(requested, Wanted::findings);
+inline std::string difference(const RealStatistics& got, const Expected& want, DType dtype,
+                              Requested requested, bool in_order, double tolerance) {
+    const bool printed = wants(requested, Requested::printed | Requested::indices);
+    const bool findings = printed || wants(requested, Requested::findings);
     if (findings) {
         STATS_FIXTURE_EXPECT(got.nan == want.nan);
         STATS_FIXTURE_EXPECT(got.positive_infinity == want.positive_infinity);
@@ -151,7 +151,7 @@ inline std::string difference(const RealStatistics& got, const Expected& want, D
             STATS_FIXTURE_EXPECT(want.finite == 0 || got.all.maximum.floating == got.finite.maximum.floating);
     }
     if (want.finite != want.count) STATS_FIXTURE_EXPECT(std::isnan(got.all.standard_deviation));
-    if (!wants(requested, Wanted::indices)) return "";
+    if (!wants(requested, Requested::indices)) return "";
     STATS_FIXTURE_EXPECT(got.minimum_index == want.minimum_index);
     STATS_FIXTURE_EXPECT(got.maximum_index == want.maximum_index);
     return "";
@@ -159,7 +159,7 @@ inline std::string difference(const RealStatistics& got, const Expected& want, D
 
 #undef STATS_FIXTURE_EXPECT
 
-inline std::string difference(const TensorStatistics& got, const Sample& sample, Wanted requested,
+inline std::string difference(const TensorStatistics& got, const Sample& sample, Requested requested,
                               double tolerance) {
     const bool in_order = depends_on_order(requested) || lies_in_logical_order(sample.sizes, sample.strides);
     const DType dtype = part_dtype(sample.dtype);
@@ -171,8 +171,9 @@ inline std::string difference(const TensorStatistics& got, const Sample& sample,
     return text;
 }
 
-inline constexpr Wanted kEverything = Wanted::findings | Wanted::printed | Wanted::indices | Wanted::hash;
-inline constexpr Wanted kRequests[] = {Wanted::findings, Wanted::printed, Wanted::indices, Wanted::hash,
-                                       kEverything};
+inline constexpr Requested kEverything =
+    Requested::findings | Requested::printed | Requested::indices | Requested::hash;
+inline constexpr Requested kRequests[] = {Requested::findings, Requested::printed, Requested::indices,
+                                          Requested::hash, kEverything};
 
 }  // namespace stats_fixture

@@ -14,7 +14,7 @@ using namespace aoti_dbg;
 namespace {
 
 constexpr std::uint32_t kSequence = 9;
-constexpr Wanted kPrinted = Wanted::findings | Wanted::printed;
+constexpr Requested kPrinted = Requested::findings | Requested::printed;
 
 using Words = std::array<std::uint64_t, kLineWords>;
 
@@ -62,7 +62,7 @@ TEST_CASE("Blocks are added up") {
 }
 
 TEST_CASE("Both parts, places and the hash exist if they are requested") {
-    const ResultShape shape{2, DType::complex64, kPrinted | Wanted::indices | Wanted::hash, 0};
+    const ResultShape shape{2, DType::complex64, kPrinted | Requested::indices | Requested::hash, 0};
     REQUIRE(shape.lines() == 12);
     std::vector<ResultLine> lines(shape.lines());
     for (std::uint32_t part = 0; part < 2; ++part) {
@@ -123,7 +123,7 @@ TEST_CASE("A line with any piece of an earlier launch counts as missing") {
 }
 
 TEST_CASE("A refused job says so, whatever else its lines contain") {
-    const ResultShape shape{100, DType::complex128, kPrinted | Wanted::hash, 0};
+    const ResultShape shape{100, DType::complex128, kPrinted | Requested::hash, 0};
     std::vector<ResultLine> lines(shape.lines());
     write_refusal(lines.data(), kSequence);
     TensorPartial total;
@@ -151,7 +151,7 @@ TEST_CASE("Elements arrive unchanged, however many lines they fill") {
     }
     CHECK(value_bytes(DType::complex128, kPrinted, 64) == 1024);
     CHECK(value_bytes(DType::complex128, kPrinted, 65) == 0);
-    CHECK(value_bytes(DType::float32, Wanted::findings, 3) == 0);
+    CHECK(value_bytes(DType::float32, Requested::findings, 3) == 0);
 }
 
 TEST_CASE("Moments near the end of double's range, and of one far outlier, are correct") {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr DeviceLimits kLimits{132, 4};
 
-std::uint32_t blocks_of(DType dtype, std::uint64_t count, Wanted requested = Wanted::printed) {
+std::uint32_t blocks_of(DType dtype, std::uint64_t count, Requested requested = Requested::printed) {
     return blocks_for(dtype, count, requested, kLimits);
 }
 
@@ -23,7 +23,7 @@ std::uint32_t blocks_of(DType dtype, std::uint64_t count, Wanted requested = Wan
 
 TEST_CASE("A tensor without elements gets a block, because it needs a result") {
     CHECK(blocks_of(DType::float32, 0) == 1);
-    CHECK(blocks_of(DType::int8, 1U << 30U, Wanted::findings) == 1);
+    CHECK(blocks_of(DType::int8, 1U << 30U, Requested::findings) == 1);
 }
 
 TEST_CASE("A small tensor is spread over blocks, and a large one fills the device once") {
@@ -54,7 +54,7 @@ TEST_CASE("Blocks of a launch's jobs follow one another") {
     tensor.sizes = {4};
     tensor.strides = {1};
     for (const std::uint32_t blocks : {1U, 7U, 500U})
-        REQUIRE(add_job(launch, tensor.view(), Wanted::printed, blocks, 0));
+        REQUIRE(add_job(launch, tensor.view(), Requested::printed, blocks, 0));
     CHECK(launch.job[0].first_block == 0);
     CHECK(launch.job[1].first_block == 1);
     CHECK(launch.job[2].first_block == 8);
@@ -70,15 +70,15 @@ TEST_CASE("A job that does not fit into a launch is refused, and changes nothing
     Sample strided;
     strided.sizes.assign(20, 2);
     strided.strides.assign(20, 1);
-    REQUIRE(add_job(launch, strided.view(), Wanted::indices, 1, 0x1000));
+    REQUIRE(add_job(launch, strided.view(), Requested::indices, 1, 0x1000));
     CHECK(launch.job[0].rank == 20);
-    CHECK_FALSE(add_job(launch, strided.view(), Wanted::indices, 1, 0x1000));
+    CHECK_FALSE(add_job(launch, strided.view(), Requested::indices, 1, 0x1000));
     CHECK(launch.jobs == 1);
     CHECK(launch.dims == 20);
     CHECK(launch.blocks == 1);
     for (std::uint32_t i = 1; i < kMostJobs; ++i)
-        CHECK(add_job(launch, contiguous.view(), Wanted::indices, 1, 0x1000));
-    CHECK_FALSE(add_job(launch, contiguous.view(), Wanted::indices, 1, 0x1000));
+        CHECK(add_job(launch, contiguous.view(), Requested::indices, 1, 0x1000));
+    CHECK_FALSE(add_job(launch, contiguous.view(), Requested::indices, 1, 0x1000));
 }
 
 TEST_CASE("A transposed tensor is read in memory order, unless order matters or its elements are returned") {
@@ -89,9 +89,9 @@ TEST_CASE("A transposed tensor is read in memory order, unless order matters or 
     Sample few;
     few.sizes = {3, 4};
     few.strides = {1, 3};
-    REQUIRE(add_job(launch, transposed.view(), Wanted::printed | Wanted::findings, 1, 0));
-    REQUIRE(add_job(launch, transposed.view(), Wanted::hash, 1, 0));
-    REQUIRE(add_job(launch, few.view(), Wanted::printed, 1, 0));
+    REQUIRE(add_job(launch, transposed.view(), Requested::printed | Requested::findings, 1, 0));
+    REQUIRE(add_job(launch, transposed.view(), Requested::hash, 1, 0));
+    REQUIRE(add_job(launch, few.view(), Requested::printed, 1, 0));
     CHECK(launch.job[0].rank == 0);
     CHECK(launch.job[1].rank == 2);
     CHECK(launch.dim[1].stride == 30);
@@ -103,7 +103,7 @@ TEST_CASE("Rows of whole groups of 16 bytes are recognized") {
                                  std::uintptr_t data = 4096) {
         StatisticsLaunch launch;
         const TensorView view{reinterpret_cast<const void*>(data), DType::float16, sizes, strides};
-        REQUIRE(add_job(launch, view, Wanted::indices, 1, 0));
+        REQUIRE(add_job(launch, view, Requested::indices, 1, 0));
         return launch.job[0].is_in_groups;
     };
     CHECK(is_in_groups({10, 64}, {192, 1}));

@@ -210,7 +210,7 @@ TEST_CASE("A line of the index identifies the tensor and has its known facts") {
     REQUIRE(
         with_description(given, [&](const TensorToSave& what) { return saving.saver().open(what, job); }));
     TensorStatistics statistics;
-    statistics.wanted = Wanted::printed;
+    statistics.requested = Requested::printed;
     statistics.count = 16;
     statistics.real.all.mean = 0.5;
     job.facts = {std::nullopt, statistics};

@@ -30,7 +30,7 @@ std::string words_of(const LastWriter& writer, const std::vector<std::string>& n
             return likely + "the caller (model input)";
         case LastWriter::Kind::constant:
             return likely + "no call of this run (constant " + writer.constant + ")";
-        case LastWriter::Kind::nobody:
+        case LastWriter::Kind::no_call:
             return "no call since the run allocated it";
         case LastWriter::Kind::unknown:
             break;

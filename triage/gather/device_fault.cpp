@@ -79,8 +79,8 @@ std::optional<FaultedAccess> accessed_by(const gpu::GpuDump& dump, const gpu::Fa
 
 /// Returns the first fault with usable thread registers, among the first fault and others at the same place.
 const gpu::Fault& best_of(const gpu::GpuDump& dump, const std::vector<gpu::Fault>& faults) {
-    constexpr std::size_t kMostLookedAt = 64;
-    for (std::size_t i = 0; i < std::min(faults.size(), kMostLookedAt); ++i) {
+    constexpr std::size_t kMostInspected = 64;
+    for (std::size_t i = 0; i < std::min(faults.size(), kMostInspected); ++i) {
         const gpu::Fault& fault = faults[i];
         if (fault.device != faults[0].device || fault.pc != faults[0].pc || fault.grid != faults[0].grid)
             continue;

@@ -123,7 +123,7 @@ void add_aftermath(const RecordedCalls& calls, const ring::Call& failed, Evidenc
         !has_lost_context(*failed.record) && calls.any_run_after(failed, evidence.end.signal != 0);
     // The program continued despite a launch that no call waits for, and ended for another reason.
     const bool is_unawaited =
-        evidence.hang && evidence.hang->calls.front().nobody_waits && !evidence.hang->is_recorded;
+        evidence.hang && evidence.hang->calls.front().is_without_wait && !evidence.hang->is_recorded;
     if (is_unawaited && !evidence.failed_survived && evidence.end.signal == 0) evidence.hang.reset();
     evidence.failed_alone = launches_wait(evidence) && calls.was_alone(failed);
 }

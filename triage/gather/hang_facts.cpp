@@ -16,7 +16,7 @@ namespace aoti_dbg {
 namespace {
 
 // A signal to a healthy program may catch it inside a call, but hardly one that takes a second.
-constexpr std::uint64_t kLeastStood = 1'000'000'000;
+constexpr std::uint64_t kShortestStall = 1'000'000'000;
 constexpr std::size_t kLargestFile = std::size_t{1} << 24U;
 
 std::string text_of(const std::string& path) {
@@ -31,7 +31,7 @@ std::string text_of(const std::string& path) {
 
 /// True if a launch that no call waits for ended after the file was written.
 bool is_over(const RecordedProcess& process, const Hang& hang) {
-    if (!hang.calls.front().nobody_waits) return false;
+    if (!hang.calls.front().is_without_wait) return false;
     const Result<ring::Contents> ring = ring::read_flight_ring(process.ring);
     return ring.ok() && aoti_dbg::is_over(ring.value(), hang.calls.front());
 }
@@ -56,9 +56,10 @@ std::optional<Hang> seen_hang(const RecordedProcess& process, std::uint64_t unix
     hang.time_ns = unix_ns;
     // If the main thread ended the process, calls of other threads do not matter.
     hang.calls = open_calls(ring.value(), unix_ns, process.ended ? process.pid : 0);
-    hang.calls.erase(std::remove_if(hang.calls.begin(), hang.calls.end(),
-                                    [](const StuckCall& stuck) { return stuck.nanoseconds < kLeastStood; }),
-                     hang.calls.end());
+    hang.calls.erase(
+        std::remove_if(hang.calls.begin(), hang.calls.end(),
+                       [](const StuckCall& stuck) { return stuck.nanoseconds < kShortestStall; }),
+        hang.calls.end());
     if (hang.calls.empty()) return std::nullopt;
     conclude_hang(ring.value(), hang);
     return hang;

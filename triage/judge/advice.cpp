@@ -20,7 +20,7 @@ bool may_hide_signal(const Evidence& evidence) {
     const auto passes_on = [](const auto& variable) {
         return variable.first == "PYTHONFAULTHANDLER" && !variable.second.empty();
     };
-    return is_python(evidence.end.program) && has_unknown_end(evidence) && !evidence.end.is_in_good_order &&
+    return is_python(evidence.end.program) && has_unknown_end(evidence) && !evidence.end.is_normal_exit &&
            std::none_of(evidence.variables.begin(), evidence.variables.end(), passes_on);
 }
 
@@ -89,7 +89,7 @@ void add_for_hang(const Evidence& evidence, std::vector<std::string>& advice) {
 void add_for_unknown(const Evidence& evidence, std::vector<std::string>& advice) {
     if (evidence.end.signal == SIGKILL)
         advice.emplace_back("check dmesg and the container's events for an out-of-memory kill");
-    if (!evidence.end.is_known() && !evidence.end.is_in_good_order)
+    if (!evidence.end.is_known() && !evidence.end.is_normal_exit)
         advice.push_back(
             "SIGKILL, the program's own signal handler or exec ends a process like this. See its last "
             "calls: " +

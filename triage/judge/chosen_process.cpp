@@ -78,7 +78,7 @@ CrashEnd end_of(const EndedRun& run, const RecordedProcess* process) {
     if (process != nullptr) end.folder = process->folder;
     if (process != nullptr) end.rank = process->facts.rank;
     end.is_descendant = end.pid != static_cast<std::uint32_t>(run.pid);
-    end.is_in_good_order = process != nullptr && process->ended;
+    end.is_normal_exit = process != nullptr && process->ended;
     end.is_running = !run.has_status && (process == nullptr || process->is_running);
     const bool has_exited = run.has_status && WIFEXITED(run.status);
     if (has_exited) end.exit_status = WEXITSTATUS(run.status);
@@ -100,12 +100,13 @@ CrashEnd end_of(const EndedRun& run, const RecordedProcess* process) {
 std::vector<std::string> unexplained_ends(const std::vector<RecordedProcess>& processes, const EndedRun& run,
                                           const RecordedProcess* chosen) {
     std::vector<std::string> clauses;
-    const bool has_ended_well = run.has_status && WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
+    const bool has_exited_normally = run.has_status && WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
     std::size_t more = 0;
     for (const RecordedProcess& process : processes) {
         const bool is_reported = &process == chosen || (run.has_status && is_started(process, run));
         // Children that a successful program killed itself did not crash.
-        if (is_reported || !process.has_vanished() || (has_ended_well && !is_fault(process.signal))) continue;
+        if (is_reported || !process.has_vanished() || (has_exited_normally && !is_fault(process.signal)))
+            continue;
         if (clauses.size() == kMostNoted) {
             ++more;
             continue;

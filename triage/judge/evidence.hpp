@@ -97,7 +97,7 @@ struct CrashEnd {
     std::string folder;                    // where its recorded data is
     std::string rank;                      // in its distributed job; empty: none
     bool is_descendant = false;            // it is not the started program, but one of its descendants
-    bool is_in_good_order = false;         // it recorded a normal exit
+    bool is_normal_exit = false;           // it recorded a normal exit
     bool is_running = false;               // it has not ended
     int signal = 0;                        // 0: none
     std::uint32_t thread = 0;              // that received it; 0: unknown
@@ -117,7 +117,7 @@ struct Evidence {
     CrashEnd end;
     std::vector<std::string> command;  // of the started program
     std::string working_folder;        // working directory at its start; empty: unknown
-    std::string tool;                  // the path by which a shell finds aoti-dbg; empty: by its name
+    std::string tool;                  // the path where a shell finds aoti-dbg; empty: by its name
     NamedTexts flags;                  // options of `aoti-dbg run` to keep
     // The innermost open call of each thread. If the thread that received the signal is known, `in_flight`
     // has only its call, and `also_in_flight` has the others.

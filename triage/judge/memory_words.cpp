@@ -34,7 +34,7 @@ constexpr WayWord kWords[] = {
     {Way::free_host, "cuMemFreeHost"},
     {Way::unregister_host, "cuMemHostUnregister"},
     {Way::close_ipc, "cuIpcCloseMemHandle"},
-    {Way::context_gone, "the end of its context"},
+    {Way::context_destroyed, "the end of its context"},
     {Way::unseen, "a call that was not seen"},
 };
 
@@ -43,7 +43,7 @@ constexpr std::uint64_t kSegmentUnit = std::uint64_t{2} << 20U;
 
 bool may_be_segment(const NearMemory& near) {
     return near.known_tensors == 0 && near.bytes % kSegmentUnit == 0 &&
-           !allocations::is_of_host(near.made_by) && !allocations::is_in_stream_order(near.made_by);
+           !allocations::is_of_host(near.allocated_by) && !allocations::is_in_stream_order(near.allocated_by);
 }
 
 std::string duration_text(std::uint64_t nanoseconds) {
@@ -65,10 +65,10 @@ std::string on_device(std::int32_t device) {
 
 /// "an allocation of 2 MiB on cuda:0 (cuMemAlloc)"
 std::string whole_text(const NearMemory& near) {
-    const std::string by = on_device(near.device) + " (" + std::string(word_of(near.made_by)) + ")";
+    const std::string by = on_device(near.device) + " (" + std::string(word_of(near.allocated_by)) + ")";
     if (near.pieces > 1)
         return std::to_string(near.pieces) + " adjacent mappings, " + memory_text(near.bytes) + by;
-    return (allocations::is_of_host(near.made_by) ? "host memory of " : "an allocation of ") +
+    return (allocations::is_of_host(near.allocated_by) ? "host memory of " : "an allocation of ") +
            memory_text(near.bytes) + by;
 }
 

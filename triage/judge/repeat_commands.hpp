@@ -21,7 +21,7 @@ std::vector<std::string> ways_to_repeat(const Evidence& evidence);
 /// the program.
 std::string program_text(const Evidence& evidence);
 
-/// Returns "aoti-dbg", or the path by which a shell finds it.
+/// Returns "aoti-dbg", or the path where a shell finds it.
 std::string tool_text(const Evidence& evidence);
 
 /// Returns the commands in lines that a shell accepts unchanged. It breaks at blanks, so a line exceeds

@@ -71,10 +71,10 @@ std::string running_words(const DeviceFault& running, const Evidence& evidence) 
     if (evidence.faulted) call = *evidence.faulted;
     if (call.name.empty()) call.name = running.kernel.empty() ? kUnknownKernel : running.kernel;
     const StuckCall& first = evidence.hang->calls.front();
-    const bool is_it = first.nobody_waits && first.call.sequence == call.sequence;
+    const bool is_it = first.is_without_wait && first.call.sequence == call.sequence;
     const bool is_reported = evidence.hang->by_markers && !is_it;  // the verdict says already that no call
                                                                    // waits
-    std::string words = first.nobody_waits && !is_reported ? ", and no call waits for it; " : "; ";
+    std::string words = first.is_without_wait && !is_reported ? ", and no call waits for it; " : "; ";
     words += (is_it ? "it" : call_text_inside(call)) + " is running on the device";
     if (running.line != 0)
         words += ", at line " + std::to_string(running.line) + " of " + source_words(running);

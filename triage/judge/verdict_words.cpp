@@ -70,7 +70,7 @@ std::string unlikely_text(CrashCall call) {
 std::string ending_words(const CrashEnd& end) {
     if (end.signal != 0) return signal_words(end);
     if (end.has_own_status()) return "the program exited with status " + std::to_string(*end.exit_status);
-    return "process " + std::to_string(end.pid) + " ended" + (end.is_in_good_order ? "" : " abnormally");
+    return "process " + std::to_string(end.pid) + " ended" + (end.is_normal_exit ? "" : " abnormally");
 }
 
 std::string then_words(const CrashEnd& end) {
@@ -81,8 +81,7 @@ std::string then_words(const CrashEnd& end) {
     }
     if (end.has_own_status())
         return "; the program then exited with status " + std::to_string(*end.exit_status);
-    return "; process " + std::to_string(end.pid) + " then ended" +
-           (end.is_in_good_order ? "" : " abnormally");
+    return "; process " + std::to_string(end.pid) + " then ended" + (end.is_normal_exit ? "" : " abnormally");
 }
 
 std::string place_words(const Evidence& evidence) {
@@ -194,7 +193,7 @@ std::string place_of_shortage(const CrashCall& call, const Evidence& evidence) {
 
 std::string_view probable_end(const Evidence& evidence) {
     if (!has_unknown_end(evidence)) return {};
-    if (evidence.end.is_in_good_order)
+    if (evidence.end.is_normal_exit)
         return "; likely the call ended the process with _exit, or the program's own signal handler did";
     return "; likely by SIGKILL, or by a signal that the program's own handler caught";
 }

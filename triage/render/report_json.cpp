@@ -160,7 +160,7 @@ Json json_of(const NearMemory& near) {
     to["distance"] = near.distance;
     if (near.pieces > 1) to["pieces"] = near.pieces;
     add_device_name(to, near.device);
-    to["made_by"] = word_of(near.made_by);
+    to["made_by"] = word_of(near.allocated_by);
     to["made_after_seq"] = near.created_sequence;
     if (near.known_tensors != 0) to["known_tensors"] = near.known_tensors;
     for (const NearTensor& tensor : near.tensors)
@@ -190,7 +190,7 @@ Json json_of(const Shortage& shortage) {
 Json json_of(const StuckCall& stuck) {
     Json to = json_of(stuck.call);
     if (stuck.asks) to["asks"] = true;
-    if (stuck.nobody_waits) to["nobody_waits"] = true;
+    if (stuck.is_without_wait) to["nobody_waits"] = true;
     to["nanoseconds"] = stuck.nanoseconds;
     add_text(to, "thread_name", stuck.place.name);
     add_text(to, "state", stuck.place.state);

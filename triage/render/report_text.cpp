@@ -25,7 +25,7 @@ std::string ending_text(const CrashEnd& end) {
     if (end.is_running) text += ", still running";
     if (end.signal != 0) text += ", ended with " + signal_name(end.signal);
     if (end.address) text += " at address " + hex_text(*end.address);
-    if (end.signal == 0 && end.is_descendant && !end.is_in_good_order) text += ", ended abnormally";
+    if (end.signal == 0 && end.is_descendant && !end.is_normal_exit) text += ", ended abnormally";
     if (!end.exit_status) return text;
     const std::string status = std::to_string(*end.exit_status);
     if (!end.is_descendant) return text + ", exit status " + status;

@@ -178,7 +178,7 @@ void leave_block(const DeviceJob& job, std::uint32_t block, const TensorPartial&
             if (has_specials) write_line(*line, sequence, specials);
             line += job.blocks;
         }
-        if (aoti_dbg::has_place_lines(job.dtype, job.wanted)) {
+        if (aoti_dbg::has_place_lines(job.dtype, job.requested)) {
             const std::uint64_t places[] = {part.minimum_index, part.maximum_index, i == 0 ? partial.hash : 0,
                                             part.sum_low, part.sum_high};
             write_line(*line, sequence, places);
@@ -191,7 +191,7 @@ void leave(const DeviceJob& job, const JobTensor& tensor, const ResultShape& sha
     for (std::uint32_t block = 0; block < job.blocks; ++block) {
         const std::uint64_t begin = aoti_dbg::range_begin(job.count, block, job.blocks);
         const std::uint64_t end = aoti_dbg::range_begin(job.count, block + 1, job.blocks);
-        leave_block(job, block, measure_range(tensor.view, job.wanted, begin, end), sequence);
+        leave_block(job, block, measure_range(tensor.view, job.requested, begin, end), sequence);
     }
     if (shape.bytes_of_values == 0) return;
     const std::vector<std::uint64_t> words = values_of(job, tensor);
@@ -211,7 +211,7 @@ bool measure(const std::byte* const* p, const LaunchShape& shape) {
         JobTensor tensor;
         if (!find_tensor(launch, j, tensor) || !check_data(job, j, tensor) || !check_groups(job, j, tensor))
             return false;
-        const ResultShape lines = aoti_dbg::shape_of(tensor.view, job.wanted, job.blocks);
+        const ResultShape lines = aoti_dbg::shape_of(tensor.view, job.requested, job.blocks);
         if (!is_known(job.lines, lines.lines() * sizeof(ResultLine)) || job.lines % alignof(ResultLine) != 0)
             return faults("job %u: no memory for its lines", j);
         leave(job, tensor, lines, launch.sequence);

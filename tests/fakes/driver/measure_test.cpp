@@ -56,7 +56,7 @@ class Device {
     }
 
     /// Adds a job with its lines at `place`. Plans the blocks unless `blocks` is given.
-    bool add(StatisticsLaunch& parameters, const TensorView& view, Wanted requested, std::size_t place = 0,
+    bool add(StatisticsLaunch& parameters, const TensorView& view, Requested requested, std::size_t place = 0,
              std::uint32_t blocks = 0) {
         if (blocks == 0) blocks = blocks_for(view.dtype, element_count(view.sizes), requested, kLimits);
         REQUIRE(place + shape_of(view, requested, blocks).lines() <= std::size(lines));
@@ -76,8 +76,8 @@ class Device {
         return launched != CUDA_SUCCESS ? launched : cuStreamSynchronize(stream);
     }
 
-    Gathered gathered(const TensorView& view, Wanted requested, TensorPartial& partial, std::size_t place = 0,
-                      std::uint32_t blocks = 0) const {
+    Gathered gathered(const TensorView& view, Requested requested, TensorPartial& partial,
+                      std::size_t place = 0, std::uint32_t blocks = 0) const {
         if (blocks == 0) blocks = blocks_for(view.dtype, element_count(view.sizes), requested, kLimits);
         return gather(&lines[place], shape_of(view, requested, blocks), 7, partial);
     }
@@ -98,7 +98,7 @@ TensorView view_of(CUdeviceptr data, DType dtype, std::span<const std::int64_t> 
 
 constexpr std::int64_t kHundred[] = {100};
 constexpr std::int64_t kOne[] = {1};
-constexpr Wanted kAll = Wanted::printed | Wanted::indices | Wanted::hash;
+constexpr Requested kAll = Requested::printed | Requested::indices | Requested::hash;
 
 /// Compares everything that is exact.
 bool same(const TensorPartial& one, const TensorPartial& other) {
@@ -259,10 +259,10 @@ TEST_CASE("Elements of a small tensor are copied in logical order") {
     const std::int64_t strides[] = {1, 3};
     const TensorView view = view_of(Device::upload(numbers), DType::int32, sizes, strides);
     StatisticsLaunch parameters;
-    REQUIRE(device.add(parameters, view, Wanted::printed));
+    REQUIRE(device.add(parameters, view, Requested::printed));
     REQUIRE(device.run(parameters) == CUDA_SUCCESS);
     std::vector<std::int32_t> brought(12);
-    REQUIRE(gather_values(device.lines, shape_of(view, Wanted::printed, 1), 7,
+    REQUIRE(gather_values(device.lines, shape_of(view, Requested::printed, 1), 7,
                           std::as_writable_bytes(std::span(brought))));
     CHECK(brought == std::vector<std::int32_t>{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11});
 }
