@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/words.hpp"
 #include "config/options.hpp"
 #include "shim/findings/finding_facts.hpp"
 
@@ -149,15 +150,13 @@ std::string Judgement::suppression(const std::string& kernel) const {
     std::set<const MeasuredArgument*> all(outputs.begin(), outputs.end());
     all.insert(suspected.begin(), suspected.end());
     std::vector<std::string> entries;
-    std::string entries;
     for (const MeasuredArgument* output : all) {
         std::string entry =
             suppression_for(anomaly == Anomaly::nan ? "nan" : "inf", kernel, finding_tensor(*output).label);
-        if (std::find(entries.begin(), entries.end(), entry) != entries.end()) continue;
-        entries += (entries.empty() ? "" : ", ") + entry;
-        entries.push_back(std::move(entry));
+        if (std::find(entries.begin(), entries.end(), entry) == entries.end())
+            entries.push_back(std::move(entry));
     }
-    return entries;
+    return joined(entries, ", ");
 }
 
 }  // namespace aoti_dbg

@@ -98,14 +98,14 @@ bool has_only_turned(Watched& one, pid_t thread, std::uint64_t& time) {
     char text[128];
     const std::uint64_t until = monotonic_nanoseconds() + kTurn;
     for (bool is_first = true; is_first || monotonic_nanoseconds() < until; is_first = false) {
-        const std::string_view text = read_thread_file(thread, "syscall", text, sizeof text - 1);
+        const std::string_view call = read_thread_file(thread, "syscall", text, sizeof text - 1);
         const std::uint64_t before = time;
         if (!time_of(thread, time)) return false;
-        if (text == "running\n" || time != before) {
+        if (call == "running\n" || time != before) {
             sched_yield();
             continue;
         }
-        text[text.size()] = '\0';
+        text[call.size()] = '\0';
         const std::optional<std::int32_t> rest = rest_in(text);
         if (!rest || *rest < one.period.load(std::memory_order_relaxed)) return false;
         one.period.store(*rest, std::memory_order_relaxed);
