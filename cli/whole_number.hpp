@@ -1,3 +1,4 @@
+// Parses whole numbers, in any locale.
 #pragma once
 
 #include <charconv>

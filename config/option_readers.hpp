@@ -1,5 +1,5 @@
-// The function of each option that reads its value, and what these functions share. They must not throw, use
-// the locale or touch the process. Only option_values*.cpp include this.
+// Declares the function that reads the value of each option, and what these functions share. They must not
+// throw, use the locale or touch the process. Only option_values*.cpp include this.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Formats a time for people.
 #pragma once
 
 #include <array>

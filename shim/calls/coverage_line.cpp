@@ -17,8 +17,7 @@ void CoverageLine::add(Section section, const char* format, ...) {
 
 void CoverageLine::count(const char* before, std::uint64_t number, const char* one, const char* many,
                          const char* name_in_events) {
-    add(Section::counts, "%s%llu %s", before, static_cast<unsigned long long>(number),
-        number == 1 ? one : many);
+    add(counts_, "%s%llu %s", before, static_cast<unsigned long long>(number), number == 1 ? one : many);
     if (name_in_events != nullptr) name(name_in_events, number);
 }
 
@@ -28,7 +27,7 @@ void CoverageLine::rest(std::uint64_t number, const char* what, const char* name
 }
 
 void CoverageLine::text(const char* text) {
-    add(Section::counts, "%s", text);
+    add(counts_, "%s", text);
 }
 
 void CoverageLine::name(const char* name, std::uint64_t number) {

@@ -15,11 +15,15 @@ namespace aoti_dbg {
 /// The session and its parts append to one section at a time. Text for another section is ignored.
 class CoverageLine {
   public:
-    enum class Section : std::uint8_t { counts, losses, files, event_files };
-    static constexpr Section kSections[] = {Section::counts, Section::losses, Section::files,
-                                            Section::event_files};
+    enum class Section : std::uint8_t { counts, more_counts, losses, files, more_files };
+    static constexpr Section kSections[] = {Section::counts, Section::more_counts, Section::losses,
+                                            Section::files, Section::more_files};
     void begin(Section section) { section_ = section; }
+    /// Call this before each part appends.
+    void begin_part() { counts_ = Section::counts; }
 
+    /// Puts the counts that follow behind those of all other parts.
+    void count_last() { counts_ = Section::more_counts; }
     /// Appends "<before><number> <one or many>" to the counts. With a name, events.jsonl gets the number,
     /// too.
     void count(const char* before, std::uint64_t number, const char* one, const char* many,
@@ -41,6 +45,7 @@ class CoverageLine {
     __attribute__((format(printf, 3, 4))) void add(Section section, const char* format, ...);
 
     Section section_ = Section::counts;
+    Section counts_ = Section::counts;  // where the part's counts go
     std::size_t used_ = 0;
     char line_[kMessageCap] = "";
     std::size_t named_count_ = 0;

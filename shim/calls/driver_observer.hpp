@@ -1,5 +1,5 @@
 // The interface between hooked driver calls and features, as call_observer.hpp is for calls of models. An
-// observer sees an event in the calling thread, also before the process has a session, and in a forked child.
+// observer sees an event in the calling thread, even before the process has a session and in a forked child.
 // It must keep errno. It must not throw, except std::bad_alloc where a context ends.
 #pragma once
 

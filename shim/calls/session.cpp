@@ -152,13 +152,16 @@ bool Session::end() {
     add_counts(all);
     CoverageLine line;
     for (const CoverageLine::Section section : CoverageLine::kSections) {
+        // Closing a file may lose an event, which the line then counts.
+        if (section == CoverageLine::Section::losses) close_parts(line.named());
         line.begin(section);
+        line.begin_part();
         append_coverage(all, line);
-        for (const SessionPart* const part : parts())
+        for (const SessionPart* const part : parts()) {
+            line.begin_part();
             part->append_coverage(line);
+        }
     }
-    for (SessionPart* const part : parts())
-        part->close(line.named());
     message(Severity::info, "%s", line.line());
     bool is_bad = all.failed.get() != 0 || all.exceptions.get() != 0;
     for (SessionPart* const part : parts())
@@ -175,6 +178,11 @@ void Session::context_ends(CUctx_st* context) {
 void Session::device_ends(int device) {
     for (SessionPart* const part : parts())
         part->device_ends(device);
+}
+
+void Session::close_parts(std::span<const NamedCount> counts) {
+    for (SessionPart* const part : parts())
+        part->close(counts);
 }
 
 void Session::add_counts(Counts& all) {

@@ -122,6 +122,7 @@ class Session {
     void publish_names(std::uint32_t id);
     void publish_numbered_contexts();
     void add_counts(Counts& all);
+    void close_parts(std::span<const NamedCount> counts);
     void append_coverage(const Counts& all, CoverageLine& line);
     [[nodiscard]] std::span<SessionPart* const> parts() const { return {part_list_.data(), part_count_}; }
 
@@ -145,5 +146,10 @@ class Session {
     std::vector<ThreadState*> free_;     // states of ended threads
     Counts ended_counts_;                // counts of ended threads
 };
+
+/// Call these before a context, or all contexts of a device, are destroyed. They pass the call to the parts
+/// of the current session.
+void end_context_in_session(CUctx_st* context);
+void end_device_in_session(int device);
 
 }  // namespace aoti_dbg

@@ -52,11 +52,6 @@ class SessionPart {
     [[nodiscard]] virtual bool has_files() const { return false; }
 };
 
-/// Call these before a context, or all contexts of a device, are destroyed. They pass the call to the parts
-/// of the current session.
-void end_context_in_session(CUctx_st* context);
-void end_device_in_session(int device);
-
 /// Creates the parts of all features that the options request, in the order of library/features.cpp.
 void start_session_parts(Session& session);
 

@@ -1,4 +1,4 @@
-// AOTI_DBG_CHECK=races: passes to the race watch what driver calls order and access.
+// AOTI_DBG_CHECK=races: passes driver calls that order streams or access memory to the race check.
 #pragma once
 
 #include "shim/calls/driver_observer.hpp"

@@ -1,4 +1,4 @@
-// AOTI_DBG_TRIAGE: passes to the map of allocations what driver calls allocate and free.
+// AOTI_DBG_TRIAGE: passes driver calls that allocate or free memory to the map of allocations.
 #pragma once
 
 #include "shim/calls/driver_observer.hpp"

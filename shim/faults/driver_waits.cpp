@@ -103,7 +103,7 @@ ring::Record record_of(ThreadState& state, const Name& name, const Awaited& awai
 /// Returns the name of a hooked function without the suffixes of its versions and twins. It is looked up
 /// once.
 const Name& name_of(Hook hook) {
-    static std::atomic<const Name*> names[kHooks];
+    static std::atomic<const Name*> names[kHookCount];
     std::atomic<const Name*>& known = names[static_cast<unsigned>(hook)];
     if (const Name* const name = known.load(std::memory_order_acquire); name != nullptr) return *name;
     const std::string_view exported(hook_name(hook));

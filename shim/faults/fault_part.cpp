@@ -37,7 +37,7 @@ const char* FaultPart::written_dump() const {
 }
 
 void FaultPart::append_coverage(CoverageLine& line) const {
-    line.file("GPU core dump", written_dump(), CoverageLine::Section::event_files);
+    line.file("GPU core dump", written_dump(), CoverageLine::Section::more_files);
 }
 
 bool FaultPart::conclude() {

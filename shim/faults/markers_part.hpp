@@ -1,4 +1,4 @@
-// The completion markers of a session. They are decided and created at the first launch.
+// The completion markers of a session. The first launch decides whether there are any, and creates them.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// Finds threads that make no step for long, and threads that ask the device again and again without a step.
+// Finds threads that make no progress for long, and threads that query the device again and again without
+// progress.
 // Only one thread may use it.
 #pragma once
 

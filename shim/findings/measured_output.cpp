@@ -133,7 +133,7 @@ void MeasuredOutput::append_coverage(CoverageLine& line) const {
     line.name("findings", counts.findings.load());
     if (events_ == nullptr) return;
     line.loss(events_->lost(), "event lost", "events lost");
-    line.file("events", events_->path(), CoverageLine::Section::event_files);
+    line.file("events", events_->path(), CoverageLine::Section::more_files);
 }
 
 void MeasuredOutput::close(std::span<const NamedCount> counts) {

@@ -5,6 +5,7 @@
 
 #include "shim/calls/functions.hpp"
 #include "shim/calls/models.hpp"
+#include "shim/calls/session.hpp"
 #include "shim/faults/dump_request.hpp"
 #include "shim/faults/fault_watch.hpp"
 
@@ -22,14 +23,23 @@ CUresult forward_making(const char* label, Caller by, CUdevice device, CUcontext
     return result;
 }
 
-/// Forwards a call that ends a context. Observers see it, and the names of its functions are forgotten,
-/// before the real call. Afterwards, its handles may already belong to other objects.
+void end_in_session(const DriverEvent& event) {
+    if (event.kind == DriverKind::destroy_context)
+        end_context_in_session(static_cast<CUcontext>(event.context));
+    if (event.kind == DriverKind::reset_device) end_device_in_session(event.device);
+}
+
+/// Forwards a call that ends a context. The session and observers see it, and the names of its functions are
+/// forgotten, before the real call. Afterwards, its handles may already belong to other objects.
 template <auto kHook, typename Which>
 CUresult forward_end(DriverEvent event, const char* label, Caller by, Which which) {
     event.hook = hook_of<kHook>();
     std::optional<ObservedDriverCall> observed;
     if (observing()) {
-        unless_out_of_memory([&] { observed.emplace(event); });
+        unless_out_of_memory([&] {
+            end_in_session(event);
+            observed.emplace(event);
+        });
         unless_out_of_memory(forget_all);
     }
     const CUresult result = forward_lifecycle<kHook>(label, by, which);

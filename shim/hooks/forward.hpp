@@ -2,10 +2,10 @@
 // symbols of libcuda. cuda.h renames some functions with macros, which __CUDA_API_VERSION_INTERNAL disables.
 //
 // A hook is an ordinary function that forwards its arguments to the real one. To add one, add a line to
-// hooks.def and define the function in the file of its section:
+// hooks.def and define the function in the file of its subject:
 //
-//   AOTI_DBG_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream
-//   stream) {
+//   AOTI_DBG_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes,
+//                                                 CUstream stream) {
 //       return forward<cuMemcpyHtoDAsync_v2>([=] { return writes(to, bytes).on(legacy(stream)); }, to, from,
 //                                            bytes, stream);
 //   }
@@ -95,6 +95,15 @@ struct UnlessAborting {
     }
 };
 
+/// This is a function of its own, so that a hook that no feature watches needs no large stack frame.
+template <auto kHook, typename How, typename Describe, typename... Arguments>
+[[gnu::noinline]] CUresult call_observed(decltype(kHook) real, Describe describe, Arguments... arguments) {
+    DriverEvent event = describe();
+    event.hook = hook_of<kHook>();
+    const ObservedDriverCall observed(event);
+    return observed.end(How::call([&] { return real(arguments...); }));
+}
+
 /// Calls the real function of a hook with the same arguments. Only if an observer watches, `describe` returns
 /// the DriverEvent that it gets before and after.
 template <auto kHook, typename How = Directly, typename Describe, typename... Arguments>
@@ -104,10 +113,7 @@ template <auto kHook, typename How = Directly, typename Describe, typename... Ar
     if (real == nullptr) return kNoDriver;
     if (!is_driver_observed()) [[likely]]
         return real(arguments...);
-    DriverEvent event = describe();
-    event.hook = hook_of<kHook>();
-    const ObservedDriverCall observed(event);
-    return observed.end(How::call([&] { return real(arguments...); }));
+    return call_observed<kHook, How>(real, describe, arguments...);
 }
 
 }  // namespace aoti_dbg

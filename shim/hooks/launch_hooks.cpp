@@ -26,13 +26,14 @@ Launch launch_of(CUgraphExec graph, CUstream stream) {
 }
 
 /// Calls the real function of a hook with the same arguments, as a recorded launch.
-template <auto kHook, typename... Arguments>
-[[gnu::always_inline]] inline CUresult forward_launch(const Launch& launch, Caller by,
-                                                      Arguments... arguments) {
+template <auto kHook, typename Describe, typename... Arguments>
+[[gnu::always_inline]] inline CUresult forward_launch(Describe describe, Caller by, Arguments... arguments) {
     static_assert(std::is_same_v<decltype(kHook), CUresult (*)(Arguments...)>, "pass the hook's parameters");
     auto* const real = real_function<kHook>();
     if (real == nullptr) return kNoDriver;
-    if (!observing() || launch.is_refused) return real(arguments...);
+    if (!observing()) return real(arguments...);
+    const Launch launch = describe();
+    if (launch.is_refused) return real(arguments...);
     DriverCall call(launch.is_graph ? ring::CallKind::graph : ring::CallKind::launch, launch.function,
                     launch.is_graph ? "CUDA graph" : nullptr, launch.stream, launch.parameters, by);
     if (!is_driver_observed()) [[likely]]
@@ -54,8 +55,11 @@ AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel(CUfunction function
                                                              CUstream stream, void** parameters,
                                                              void** extra) {
     return forward_launch<cuLaunchKernel>(
-        {function, legacy(stream), parameters}, {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)},
-        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
+        [=] {
+            return Launch{function, legacy(stream), parameters};
+        },
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
+        block_y, block_z, shared_bytes, stream, parameters, extra);
 }
 
 AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x,
@@ -65,22 +69,25 @@ AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel_ptsz(CUfunction fun
                                                                   unsigned int shared_bytes, CUstream stream,
                                                                   void** parameters, void** extra) {
     return forward_launch<cuLaunchKernel_ptsz>(
-        {function, per_thread(stream), parameters}, {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)},
-        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
+        [=] {
+            return Launch{function, per_thread(stream), parameters};
+        },
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
+        block_y, block_z, shared_bytes, stream, parameters, extra);
 }
 
 AOTI_DBG_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
                                           void** parameters, void** extra) {
-    return forward_launch<cuLaunchKernelEx>(launch_by(config, legacy, function, parameters),
+    return forward_launch<cuLaunchKernelEx>([=] { return launch_by(config, legacy, function, parameters); },
                                             {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, config,
                                             function, parameters, extra);
 }
 
 AOTI_DBG_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
                                                void** parameters, void** extra) {
-    return forward_launch<cuLaunchKernelEx_ptsz>(launch_by(config, per_thread, function, parameters),
-                                                 {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, config,
-                                                 function, parameters, extra);
+    return forward_launch<cuLaunchKernelEx_ptsz>(
+        [=] { return launch_by(config, per_thread, function, parameters); },
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, config, function, parameters, extra);
 }
 
 AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x,
@@ -89,8 +96,11 @@ AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned
                                                    unsigned int block_z, unsigned int shared_bytes,
                                                    CUstream stream, void** parameters) {
     return forward_launch<cuLaunchCooperativeKernel>(
-        {function, legacy(stream), parameters}, {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)},
-        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
+        [=] {
+            return Launch{function, legacy(stream), parameters};
+        },
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
+        block_y, block_z, shared_bytes, stream, parameters);
 }
 
 AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned int grid_x,
@@ -99,17 +109,20 @@ AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, uns
                                                         unsigned int block_z, unsigned int shared_bytes,
                                                         CUstream stream, void** parameters) {
     return forward_launch<cuLaunchCooperativeKernel_ptsz>(
-        {function, per_thread(stream), parameters}, {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)},
-        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
+        [=] {
+            return Launch{function, per_thread(stream), parameters};
+        },
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
+        block_y, block_z, shared_bytes, stream, parameters);
 }
 
 AOTI_DBG_EXPORT CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
-    return forward_launch<cuGraphLaunch>(launch_of(graph, legacy(stream)),
+    return forward_launch<cuGraphLaunch>([=] { return launch_of(graph, legacy(stream)); },
                                          {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, graph, stream);
 }
 
 AOTI_DBG_EXPORT CUresult cuGraphLaunch_ptsz(CUgraphExec graph, CUstream stream) {
-    return forward_launch<cuGraphLaunch_ptsz>(launch_of(graph, per_thread(stream)),
+    return forward_launch<cuGraphLaunch_ptsz>([=] { return launch_of(graph, per_thread(stream)); },
                                               {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, graph,
                                               stream);
 }

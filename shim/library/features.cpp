@@ -43,9 +43,10 @@ std::span<const DriverObserver* const> all_driver_observers() {
     return kObservers;
 }
 
+// At exit, saving finishes first: it counts interrupts, and it may have the most to write.
 void start_session_parts(Session& session) {
     static constexpr void (*kStarts[])(Session&) = {
-        start_measuring,  start_checks,      start_saving,     start_markers,
+        start_saving,     start_measuring,   start_checks,     start_markers,
         start_tensor_map, start_allocations, start_fault_part, watch_for_hangs,
     };
     for (const auto start : kStarts)

@@ -4,7 +4,6 @@
 // have overwritten it.
 #include "shim/measure/pending_observer.hpp"
 
-#include "shim/calls/session_part.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/runtime/process.hpp"
 
@@ -30,10 +29,10 @@ void PendingObserver::before(const DriverEvent& event, KeptByObserver& /*kept*/)
             return flush_if_pending_of(event.stream);
         case DriverKind::release_context:
             return flush_if_pending();
+        // The session passes these to the measurer.
         case DriverKind::destroy_context:
-            return end_context_in_session(static_cast<CUctx_st*>(event.context));
         case DriverKind::reset_device:
-            return end_device_in_session(event.device);
+            return;
         case DriverKind::synchronize_event:
             break;
         default:

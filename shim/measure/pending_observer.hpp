@@ -1,4 +1,4 @@
-// Launches pending measurements before driver calls that change memory or show how far a stream is.
+// Launches pending measurements before driver calls that change memory or reveal a stream's progress.
 #pragma once
 
 #include "shim/calls/driver_observer.hpp"

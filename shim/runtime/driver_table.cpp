@@ -19,13 +19,14 @@ extern "C" {
 }
 
 namespace aoti_dbg {
-namespace {
 
-DriverHook g_hooks[] = {
+DriverHook g_driver_hooks[kHookCount] = {
 #define AOTI_DBG_HOOK(name, what) {#name, reinterpret_cast<void*>(&::name), {nullptr}, {nullptr}},
 #include "shim/runtime/hooks.def"
 #undef AOTI_DBG_HOOK
 };
+
+namespace {
 
 /// Returns a handle on libcuda if the process has loaded it. Keeps the reference, because the library calls
 /// its functions until exit.
@@ -54,7 +55,7 @@ bool ready_to_substitute() {
     if (done.load(std::memory_order_acquire)) return true;
     void* handle = libcuda();
     if (handle == nullptr) return false;
-    for (DriverHook& hook : g_hooks) {
+    for (DriverHook& hook : g_driver_hooks) {
         void* in_libcuda = real_dlsym(handle, hook.name);
         void* next = real_dlsym(RTLD_NEXT, hook.name);
         if (next != nullptr && next != in_libcuda && next != hook.hook) {
@@ -73,12 +74,8 @@ bool ready_to_substitute() {
 
 }  // namespace
 
-DriverHook& driver_hook(Hook function) {
-    return g_hooks[static_cast<unsigned>(function)];
-}
-
 DriverHook* find_driver_hook(const char* name) {
-    for (DriverHook& hook : g_hooks) {
+    for (DriverHook& hook : g_driver_hooks) {
         if (strcmp(hook.name, name) == 0) return &hook;
     }
     return nullptr;
@@ -115,7 +112,7 @@ void look_for_other_interposers() {
 
 void* substitute_driver_function(void* found) {
     if (found == nullptr || !ready_to_substitute()) return found;
-    for (DriverHook& hook : g_hooks) {
+    for (DriverHook& hook : g_driver_hooks) {
         if (found == hook.in_libcuda.load(std::memory_order_relaxed)) return hook.hook;
     }
     return found;

@@ -16,7 +16,7 @@ inline constexpr const char* kHookNames[] = {
 #include "shim/runtime/hooks.def"
 #undef AOTI_DBG_HOOK
 };
-inline constexpr std::size_t kHooks = std::size(kHookNames);
+inline constexpr std::size_t kHookCount = std::size(kHookNames);
 constexpr const char* hook_name(Hook hook) {
     return kHookNames[static_cast<unsigned>(hook)];
 }
@@ -28,7 +28,11 @@ struct DriverHook {
     std::atomic<void*> in_libcuda;  // lookups that find this get the hook instead; null: no substitution
 };
 
-DriverHook& driver_hook(Hook function);
+/// By the numbers of Hook. Every hook reads it, so the accessor is inline.
+extern DriverHook g_driver_hooks[kHookCount];
+inline DriverHook& driver_hook(Hook hook) {
+    return g_driver_hooks[static_cast<unsigned>(hook)];
+}
 
 /// Matches the exact name. Returns null for any other function of the driver.
 DriverHook* find_driver_hook(const char* name);

@@ -69,6 +69,7 @@ void SavingPart::finish() {
 void SavingPart::append_coverage(CoverageLine& line) const {
     const Saving* const saving = present();
     if (saving == nullptr) return;
+    line.count_last();
     append_saved(line, saving->counts());
     line.file("tensors", saving->folder().c_str());
 }

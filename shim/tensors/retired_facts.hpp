@@ -1,4 +1,4 @@
-// Facts of tensors that a thread no longer needs. Measured calls that were not written yet may refer to them.
+// Facts of tensors that a thread no longer needs. Measured calls that are not written yet may refer to them.
 #pragma once
 
 #include <atomic>

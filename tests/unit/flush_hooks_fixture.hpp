@@ -90,10 +90,16 @@ void note_order(const std::string& what, const void* stream) {
     g_ordered.push_back(what + " " + std::to_string(reinterpret_cast<std::uintptr_t>(stream)));
 }
 
-DriverHook g_real{"any", nullptr, {reinterpret_cast<void*>(&real_function)}, {nullptr}};
+int g_context = 0;  // its address is the handle
+
+void set_real(void* real) {
+    for (DriverHook& hook : g_driver_hooks)
+        hook.real = real;
+}
 
 /// Calls a hook with as many zeros as the longest of them takes.
-int call(const FlushHook& hook) {
+int call(const FlushHook& hook, void* real = reinterpret_cast<void*>(&real_function)) {
+    set_real(real);
     activate_driver_observers();
     g_flushes_of_all = g_flushes_of_one = g_sends = g_forgets = g_waits = g_answers = g_events = g_leaving =
         g_real_calls = g_flushes_before_real = 0;
@@ -155,9 +161,7 @@ void send_pending_of(void* stream) {
     g_stream = stream;
 }
 
-DriverHook& driver_hook(Hook /*hook*/) {
-    return g_real;
-}
+DriverHook g_driver_hooks[kHookCount];
 
 void* find_real_driver_function(Hook /*hook*/) {
     return nullptr;
@@ -168,7 +172,7 @@ void* other_driver_function(const char* name) {
     const std::string asked = name;
     if (asked == "cuCtxGetCurrent") {
         return reinterpret_cast<void*>(+[](void** context) {
-            *context = &g_real;
+            *context = &g_context;
             return 0;
         });
     }
@@ -268,8 +272,6 @@ void note_allocation(const AskedMemory& /*asked*/, std::uint64_t /*address*/) {}
 void note_refused(const AskedMemory& /*asked*/) {}
 void note_context_destroyed(const void* /*context*/) {}
 void note_device_reset(int /*device*/) {}
-void end_context_in_session(CUctx_st* /*context*/) {}
-void end_device_in_session(int /*device*/) {}
 
 void note_event_recorded(std::uint64_t /*event*/, std::uint64_t stream) {
     g_awaited.stream = stream;

@@ -168,6 +168,7 @@ std::vector<FlushHook> plain_copies_and_sets() {
 
 /// Calls a hook with 1001, 1002, 1003 and so on.
 void call_with_numbers(const FlushHook& hook) {
+    set_real(reinterpret_cast<void*>(&real_function));
     activate_driver_observers();
     using Longest = int (*)(long, long, long, long, long, long, long, long, long, long);
     reinterpret_cast<Longest>(hook.hook)(1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010);
@@ -225,8 +226,9 @@ template <typename Call>
 std::uint32_t kernels_of(Call call) {
     g_counts_launches = true;
     g_recording_memory = true;
+    set_real(reinterpret_cast<void*>(&real_function));
     activate_driver_observers();
-    note_context(&g_real, 0);
+    note_context(&g_context, 0);
     const std::uint32_t before = next_launch_number().kernel;
     call();
     const std::uint32_t after = next_launch_number().kernel;
@@ -304,12 +306,10 @@ TEST_CASE("A created stream is the same to both") {
 
 TEST_CASE("Without a driver behind it a hook returns an error") {
     g_pending_points = 1;
-    g_real.real = nullptr;
     for (const FlushHook& hook : kHooks) {
         CAPTURE(hook.name);
-        CHECK(call(hook) == kNoDriverAnswer);
+        CHECK(call(hook, nullptr) == kNoDriverAnswer);
     }
-    g_real.real = reinterpret_cast<void*>(&real_function);
 }
 
 }  // namespace

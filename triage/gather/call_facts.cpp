@@ -2,6 +2,7 @@
 #include "triage/gather/call_facts.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,6 +33,8 @@ KeptPackages packages_of(const RecordedProcess& process) {
 }
 
 void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgument>& arguments) {
+    for (CrashArgument& argument : arguments)
+        argument.is_shown = false;
     for (CrashArgument& argument : measured) {
         const auto known = std::find_if(arguments.begin(), arguments.end(), [&](const CrashArgument& other) {
             return other.label == argument.label;
@@ -43,8 +46,11 @@ void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgumen
         argument.is_from_tensor_map = known->is_from_tensor_map;
         argument.parameter = known->parameter;
         if (argument.value.empty()) argument.value = known->value;
+        arguments.erase(known);
     }
-    arguments = std::move(measured);
+    // The range of an argument that was not measured may still explain a fault: its pointer may be wrong.
+    arguments.insert(arguments.begin(), std::make_move_iterator(measured.begin()),
+                     std::make_move_iterator(measured.end()));
 }
 
 void add_model_details(const RecordedEvents& events, CrashCall& call) {

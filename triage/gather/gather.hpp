@@ -1,5 +1,5 @@
-// Reads what a run left: it picks the process to report, and takes what its ring, its events and the kept
-// sources say. It must not write; cli/report does that.
+// Reads the files that a run left. It picks the process to report, and takes the facts from its ring, its
+// events and the kept sources. It must not write files: cli/report does that.
 #pragma once
 
 #include "triage/judge/ended_run.hpp"

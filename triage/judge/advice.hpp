@@ -1,4 +1,4 @@
-// Suggests next steps after a run of a class. It has no side effects.
+// Suggests what to try next after a crash of a class. It has no side effects.
 #pragma once
 
 #include <string>

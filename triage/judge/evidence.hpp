@@ -37,6 +37,7 @@ struct CrashArgument {
     std::vector<std::string> sizes = {};  // "8"; a symbol or expression if not a number; "?": unknown
     bool is_expected = false;  // it comes from outside the model, which was compiled for such a tensor
     std::string value = {};    // of a scalar; empty: unknown
+    bool is_shown = true;      // false: only its range counts, because measuring did not find its tensor
 };
 
 struct SourceText {

@@ -1,5 +1,5 @@
-// The commands that repeat what a report is about. It has no side effects. It must print a command completely
-// or not at all, because users copy it.
+// The commands that reproduce the run of a report. This code has no side effects. It must print a command
+// completely or not at all, because users copy it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What the evidence of an abnormal exit or a finding amounts to. Judging is pure: the same evidence gives the
-// same verdict, whatever the addresses, processes and times. It must not read anything.
+// The conclusion from the evidence of an abnormal exit or a finding. Judging is pure: the same evidence gives
+// the same verdict, whatever the addresses, processes and times. It must not read anything.
 #pragma once
 
 #include <algorithm>

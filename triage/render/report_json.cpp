@@ -316,7 +316,8 @@ std::string report_json(const Report& report) {
     if (evidence.hang) to["hang"] = json_of(*evidence.hang);
     add_calls(to, evidence);
     for (std::size_t i = 0; i < evidence.arguments.size(); ++i)
-        to["arguments"].push_back(json_of(evidence.arguments[i], verdict.culprit.is_suspect(i)));
+        if (evidence.arguments[i].is_shown)
+            to["arguments"].push_back(json_of(evidence.arguments[i], verdict.culprit.is_suspect(i)));
     if (evidence.finding) {
         std::string line;
         append_finding_json(*evidence.finding, line);

@@ -117,6 +117,7 @@ std::vector<std::string> texts_of(const std::vector<CrashArgument>& arguments, c
     std::vector<std::string> texts;
     texts.reserve(arguments.size());
     for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (!arguments[i].is_shown) continue;
         const bool is_suspect = culprit.is_suspect(i);
         const std::string what = argument_text(arguments[i]);
         std::string text = arguments[i].label + (what.empty() ? "" : ": " + what) + (is_suspect ? mark : "");
@@ -129,7 +130,8 @@ std::vector<std::string> texts_of(const std::vector<CrashArgument>& arguments, c
 std::vector<std::string> writers_of(const std::vector<CrashArgument>& arguments) {
     std::vector<std::string> texts;
     for (const CrashArgument& argument : arguments)
-        if (!argument.written_by.empty()) texts.push_back(argument.label + ": " + argument.written_by);
+        if (argument.is_shown && !argument.written_by.empty())
+            texts.push_back(argument.label + ": " + argument.written_by);
     return texts;
 }
 
