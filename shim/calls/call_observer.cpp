@@ -12,11 +12,14 @@ void activate_call_observers() {
         const CallMoments moments = observer->moments();
         if (moments.identify) active.identify.add(observer);
         if (moments.skip) active.skip.add(observer);
-        if (moments.before) active.before.add(observer);
-        if (moments.after) active.after.add(observer);
+        if (moments.before || moments.before_requested) active.before.add(observer);
+        if (moments.before) active.before_unrequested.add(observer);
+        if (moments.after || moments.after_requested) active.after.add(observer);
+        if (moments.after) active.after_unrequested.add(observer);
         if (moments.unwind) active.unwind.add(observer);
         if (moments.end_run) active.end_run.add(observer);
     }
+    active.describes_early = !active.identify.empty() || !active.skip.empty();
     g_active_observers = active;
 }
 

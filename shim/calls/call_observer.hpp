@@ -22,6 +22,9 @@ struct CallMoments {
     bool skip = false;
     bool before = false;
     bool after = false;
+    // Only for calls whose name or tensors the options select, and for runs if they select anything.
+    bool before_requested = false;
+    bool after_requested = false;
     bool unwind = false;
     bool end_run = false;
 };
@@ -76,6 +79,9 @@ class ObserverList {
 };
 
 struct ActiveObservers {
+    bool describes_early = false;  // identify() or skip() needs what is known about the call
+    ObserverList before_unrequested,
+        after_unrequested;  // first, because most recorded calls are of this kind
     ObserverList identify, skip, before, after, unwind, end_run;
 };
 

@@ -45,6 +45,7 @@ bool select(ThreadState& state, OpenCall& call) {
         return true;
     }
     call.sides = treatment.sides();
+    call.is_requested = call.sides.any();
     return true;
 }
 
@@ -63,6 +64,7 @@ std::uint32_t number_call(ThreadState& state, const CallStart& start, const Open
     call.number = call.is_own || !is_call || parent == nullptr ? own_number : parent->number;
     call.around = is_run ? &call : run;
     call.sides = {};
+    call.is_requested = is_run && showing();
     return own_number;
 }
 
@@ -152,22 +154,22 @@ std::uint32_t nesting_of(const ThreadState& state) {
     const OpenCall* parent = state.top();
     OpenCall& call = state.open[state.depth];
     const std::uint32_t own_number = number_call(state, start, parent, call);
-    const bool is_described = !active_observers().identify.empty() || !active_observers().skip.empty();
-    if (is_described) {
+    const ActiveObservers& observers = active_observers();
+    if (observers.describes_early) {
         describe_call(start, parent, call);
-        for (const CallObserver* const observer : active_observers().identify)
+        for (const CallObserver* const observer : observers.identify)
             observer->identify(state, call);
     }
     const bool is_run = call.kind == ring::CallKind::run;
-    const bool is_selected =
+    const bool is_recorded =
         is_model_entry(call.kind) ? !is_run || may_select_run(options(), call.run) : select(state, call);
-    if (!is_selected && !is_model_entry(call.kind)) {
-        for (const CallObserver* const observer : active_observers().skip)
+    if (!is_recorded && !is_model_entry(call.kind)) {
+        for (const CallObserver* const observer : observers.skip)
             observer->skip(state, call);
         // A call that is not selected costs no more than this.
         if (!g_follow_unselected) return false;
     }
-    if (!is_described) describe_call(start, parent, call);
+    if (!observers.describes_early) describe_call(start, parent, call);
     if (is_run) {
         state.counts.runs.raise();
         watch_all_roles();
@@ -175,12 +177,13 @@ std::uint32_t nesting_of(const ThreadState& state) {
     call.mark = ++state.marks;
     call.cookie = start.cookie;
     if (start.cookie != nullptr) __atomic_store_n(start.cookie, call.mark.get(), __ATOMIC_RELAXED);
-    if (state.ring && is_selected) {
+    if (state.ring && is_recorded) {
         write_record(state, call, parent, start, own_number);
     } else if (any_feature_active()) {
         call.seq = state.session->next_seq();
     }
-    for (const CallObserver* const observer : active_observers().before)
+    for (const CallObserver* const observer :
+         call.is_requested ? observers.before : observers.before_unrequested)
         observer->before(state, call);
     ++state.depth;
     return true;
@@ -201,7 +204,9 @@ std::uint32_t nesting_of(const ThreadState& state) {
         if (call.record == nullptr && ring::returns_cuda_error(call.kind)) note_unrecorded_failure(result);
     }
     if (call.kind == ring::CallKind::run) watch_all_roles();
-    for (const CallObserver* const observer : active_observers().after)
+    const ActiveObservers& observers = active_observers();
+    for (const CallObserver* const observer :
+         call.is_requested ? observers.after : observers.after_unrequested)
         observer->after(state, call, result);
     if (call.kind == ring::CallKind::run) end_run(state, call);
 }

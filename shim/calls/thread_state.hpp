@@ -61,6 +61,7 @@ struct OpenCall {
     MeasuredModel* measured = nullptr;  // null if its tensors cannot be inspected
     std::uint32_t site = kNone;         // its line in the model's source
     Passage passage;                    // how the call came in, for its tensors
+    bool is_requested = false;          // a run, or the options select its name or tensors
     bool is_printed = false;            // it has a line in the log
     bool is_unsaved = false;            // its tensors cannot be saved, so its name is printed instead
     bool has_finding = false;           // of a run that ends

@@ -33,7 +33,7 @@ TensorRequest request_at_end(std::uint32_t run, Side other_side) {
 }  // namespace
 
 CallMoments LevelObserver::moments() const {
-    return {.before = showing(), .after = showing()};
+    return {.before_requested = showing(), .after_requested = showing()};
 }
 
 [[gnu::hot]] void LevelObserver::before(ThreadState& state, OpenCall& call) const {

@@ -33,8 +33,12 @@ bool may_fail_runs() {
 }  // namespace
 
 CallMoments MeasuringObserver::moments() const {
-    const bool is_on = any_feature_active();
-    return {.skip = measuring(), .before = is_on && showing(), .after = is_on, .unwind = is_on};
+    const bool is_on = measuring() || saving() || may_fail_runs();
+    return {.skip = measuring(),
+            .after = (is_on && showing()) || may_fail_runs(),
+            .before_requested = is_on && showing(),
+            .after_requested = is_on,
+            .unwind = saving_needs_findings()};
 }
 
 /// The library does not see what the call does to memory.

@@ -65,7 +65,7 @@ void save(ThreadState& state, OpenCall& call, When when, std::int32_t result) {
 }  // namespace
 
 CallMoments SavingObserver::moments() const {
-    return {.before = saving(), .after = saving(), .end_run = saving()};
+    return {.before_requested = saving(), .after_requested = saving(), .end_run = saving()};
 }
 
 void SavingObserver::before(ThreadState& state, OpenCall& call) const {

@@ -216,11 +216,11 @@ ordered_case() {
 
 # hang_case BUG VERDICT [EXPECTED...]: a kernel that never ends; bare, the program is stopped from outside.
 hang_case() {
-    local bug=$1 expected=$2 package=$packages/fault_hang-released.pt2
+    local bug=$1 text=$2 package=$packages/fault_hang-released.pt2
     need_gpu && need "$programs/seeded_victim" "$package" || return
     armed abort 60 --hang 3 --on-hang abort -- "$programs/seeded_victim" "$bug" "$package"
     [[ $(<"$case_folder/abort/status") == 134 ]] &&
-        verdict "$case_folder/abort/out/report.json" class=hang source=yes verdict="$expected" "${@:3}" && said abort
+        verdict "$case_folder/abort/out/report.json" class=hang source=yes verdict="$text" "${@:3}" && said abort
 }
 
 # twenty_case MODEL KERNEL_PATTERN SUSPECT: a model that faults, again and again, several programs at once.
