@@ -32,27 +32,27 @@ enum class Type { plain, integer, floating, swap };
 
 struct Operation {
     std::uint32_t number;
-    Access access;
+    AccessKind access;
     Space space;
     Type type;
     bool has_result;
 };
 constexpr Operation kOperations[] = {
-    {0x180, Access::read, Space::global, Type::plain, true},        // LD
-    {0x181, Access::read, Space::global, Type::plain, true},        // LDG
-    {0x183, Access::read, Space::local, Type::plain, true},         // LDL
-    {0x184, Access::read, Space::shared, Type::plain, true},        // LDS
-    {0x185, Access::write, Space::global, Type::plain, false},      // ST
-    {0x186, Access::write, Space::global, Type::plain, false},      // STG
-    {0x187, Access::write, Space::local, Type::plain, false},       // STL
-    {0x188, Access::write, Space::shared, Type::plain, false},      // STS
-    {0x18a, Access::atomic, Space::global, Type::integer, true},    // ATOM
-    {0x18b, Access::atomic, Space::global, Type::swap, true},       // ATOM.CAS
-    {0x18e, Access::atomic, Space::global, Type::integer, false},   // RED
-    {0x1a3, Access::atomic, Space::global, Type::floating, true},   // ATOMG
-    {0x1a6, Access::atomic, Space::global, Type::floating, false},  // RED
-    {0x1a8, Access::atomic, Space::global, Type::integer, true},    // ATOMG
-    {0x1a9, Access::atomic, Space::global, Type::swap, true},       // ATOMG.CAS
+    {0x180, AccessKind::read, Space::global, Type::plain, true},        // LD
+    {0x181, AccessKind::read, Space::global, Type::plain, true},        // LDG
+    {0x183, AccessKind::read, Space::local, Type::plain, true},         // LDL
+    {0x184, AccessKind::read, Space::shared, Type::plain, true},        // LDS
+    {0x185, AccessKind::write, Space::global, Type::plain, false},      // ST
+    {0x186, AccessKind::write, Space::global, Type::plain, false},      // STG
+    {0x187, AccessKind::write, Space::local, Type::plain, false},       // STL
+    {0x188, AccessKind::write, Space::shared, Type::plain, false},      // STS
+    {0x18a, AccessKind::atomic, Space::global, Type::integer, true},    // ATOM
+    {0x18b, AccessKind::atomic, Space::global, Type::swap, true},       // ATOM.CAS
+    {0x18e, AccessKind::atomic, Space::global, Type::integer, false},   // RED
+    {0x1a3, AccessKind::atomic, Space::global, Type::floating, true},   // ATOMG
+    {0x1a6, AccessKind::atomic, Space::global, Type::floating, false},  // RED
+    {0x1a8, AccessKind::atomic, Space::global, Type::integer, true},    // ATOMG
+    {0x1a9, AccessKind::atomic, Space::global, Type::swap, true},       // ATOMG.CAS
 };
 
 /// Returns the size of a type; 0: unknown.
@@ -79,7 +79,7 @@ std::uint32_t bytes_of(Type type, std::uint32_t number, std::uint32_t architectu
 bool is_plain_address(const Instruction& i, const Operation& operation, std::uint32_t architecture) {
     if (field(i.high, 8, 1) == 0) return false;
     const bool is_described = field(i.high, 27, 1) != 0;
-    if (operation.access == Access::atomic) {
+    if (operation.access == AccessKind::atomic) {
         const std::uint32_t form = field(i.low, 9, 3);
         return is_described ? architecture >= 80 && form == 4 : form == 1 || (form == 4 && architecture < 80);
     }
@@ -87,7 +87,7 @@ bool is_plain_address(const Instruction& i, const Operation& operation, std::uin
         const bool is_generic = operation.number == 0x180 || operation.number == 0x185;
         return !is_generic && field(i.low, 9, 3) == 1 && field(i.high, 26, 2) == 0;
     }
-    const bool is_load = operation.access == Access::read;
+    const bool is_load = operation.access == AccessKind::read;
     return field(i.low, 9, 3) == 4 && field(i.high, 26, 2) == 3 && (!is_load || field(i.high, 0, 8) == 0);
 }
 
@@ -121,7 +121,7 @@ std::optional<MemoryAccess> copy_to_shared(const Instruction& instruction, std::
 
 /// From sm_100 on, atomics that return the old value have an extra bit above the offset, which is set.
 bool has_short_offset(const Instruction& i, const Operation& operation, std::uint32_t architecture) {
-    return architecture >= 100 && operation.access == Access::atomic && operation.has_result &&
+    return architecture >= 100 && operation.access == AccessKind::atomic && operation.has_result &&
            field(i.high, 27, 1) != 0;
 }
 
@@ -161,8 +161,8 @@ std::optional<MemoryAccess> memory_access(const Instruction& instruction, std::u
     constexpr std::uint32_t kShifts[] = {0, 2, 3, 4};
     access.shift = kShifts[field(high, 14, 2)];
     if (field(high, 27, 1) != 0)
-        access.uniform_register = found->access == Access::read ? field(low, 32, 8) : field(high, 0, 8);
-    const bool is_usual = field(low, 9, 3) == (found->access == Access::read ? 4U : 1U);
+        access.uniform_register = found->access == AccessKind::read ? field(low, 32, 8) : field(high, 0, 8);
+    const bool is_usual = field(low, 9, 3) == (found->access == AccessKind::read ? 4U : 1U);
     // Stores with a uniform base have their own forms.
     if (!is_usual && access.uniform_register == kNoRegister) return std::nullopt;
     if (access.uniform_register != kNoRegister && access.uniform_register > 62) return std::nullopt;

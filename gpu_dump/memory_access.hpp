@@ -23,14 +23,14 @@ struct Guard {
     bool is_negated = false;
 };
 
-enum class Access { read, write, atomic };
+enum class AccessKind { read, write, atomic };
 enum class Space { global, shared, local };  // global: or generic
 
 inline constexpr std::uint32_t kNoRegister = 255;
 
 /// The address is register (two of them for 64 bits) << shift + uniform register + offset.
 struct MemoryAccess {
-    Access access = Access::read;
+    AccessKind access = AccessKind::read;
     Space space = Space::global;
     std::uint32_t bytes = 0;  // 0: unknown
     std::uint32_t address_register = kNoRegister;

@@ -202,7 +202,7 @@ void CallReader::see_view_dtype(const Statement& statement, const Parts& parts, 
     if (!seen.view) seen.view.emplace();
     seen.view->dtype = spelled(statement, parts[1], kDtype);
     site.arguments[2].kind = ArgumentKind::tensor;
-    site.arguments[2].access = Access::writes;
+    site.arguments[2].role = Role::writes;
     site.arguments[2].tensors = {seen};
     scope_.declare_alias(result(statement, parts), std::move(seen));
 }

@@ -30,7 +30,7 @@ CppParameter read_parameter(const Statement& statement, TokenRange range, Keeper
     }
     parameter.type = keeper.keep(statement.text(range));
     if (is_pointer && !is_const) {
-        parameter.access = parameter.name.compare(0, 6, "in_out") == 0 ? Access::updates : Access::writes;
+        parameter.role = parameter.name.compare(0, 6, "in_out") == 0 ? Role::updates : Role::writes;
     }
     return parameter;
 }

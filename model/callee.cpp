@@ -101,13 +101,12 @@ void apply_kernel(const TritonKernelInfo* kernel, Keeper& keeper, CallSite& site
     if (site.arguments.size() > own) site.arguments.resize(own);
     for (std::size_t at = 0; at < site.arguments.size(); ++at) {
         Argument& argument = site.arguments[at];
-        if (argument.kind == ArgumentKind::tensor) argument.access = Access::unknown;
+        if (argument.kind == ArgumentKind::tensor) argument.role = Role::unknown;
         if (kernel == nullptr) continue;
         const TritonParameter& parameter = kernel->parameters[at];
         argument.parameter = keeper.keep(parameter.name);
         argument.type = keeper.keep(parameter.type);
-        if (argument.kind == ArgumentKind::tensor && !kernel->source.empty())
-            argument.access = parameter.access;
+        if (argument.kind == ArgumentKind::tensor && !kernel->source.empty()) argument.role = parameter.role;
     }
 }
 
@@ -116,13 +115,13 @@ void apply_prototype(const Callees& callees, Keeper& keeper, CallSite& site) {
     for (std::size_t at = 0; at < site.arguments.size(); ++at) {
         Argument& argument = site.arguments[at];
         if (found == callees.cpp_kernels.end() || at >= found->second.size()) {
-            if (argument.kind == ArgumentKind::tensor) argument.access = Access::unknown;
+            if (argument.kind == ArgumentKind::tensor) argument.role = Role::unknown;
             continue;
         }
         const CppParameter& parameter = found->second[at];
         argument.parameter = keeper.keep(parameter.name);
         argument.type = keeper.keep(parameter.type);
-        argument.access = parameter.access;
+        argument.role = parameter.role;
     }
 }
 
@@ -130,13 +129,13 @@ void apply_op_rules(CallSite& site) {
     if (site.arguments.empty() || site.arguments[0].tensors.empty()) return;
     const std::string_view function = without_version(site.function);
     if (function.ends_with("_out")) {
-        site.arguments[0].access = Access::writes;
+        site.arguments[0].role = Role::writes;
     } else if (function == "aoti_torch_copy_" || function == "aoti_torch_zero_" ||
                function == "aoti_torch_tensor_copy_") {
         const std::size_t target = function == "aoti_torch_tensor_copy_" ? 1 : 0;
-        if (target < site.arguments.size()) site.arguments[target].access = Access::writes;
+        if (target < site.arguments.size()) site.arguments[target].role = Role::writes;
     } else if (function.ends_with("_")) {
-        site.arguments[0].access = Access::updates;  // an in-place op
+        site.arguments[0].role = Role::updates;  // an in-place op
     }
 }
 
@@ -168,7 +167,7 @@ void apply_extern_node(const ExternNode& node, Keeper& keeper, CallSite& site) {
     }
     if (inputs + node.outputs != tensors.size()) {
         site.arguments.back().tensors = std::move(tensors);  // unexpected layout, so keep it as written
-        site.arguments.back().access = Access::unknown;
+        site.arguments.back().role = Role::unknown;
         return;
     }
     site.arguments.clear();
@@ -189,14 +188,14 @@ void apply_extern_node(const ExternNode& node, Keeper& keeper, CallSite& site) {
         }
         if (!argument.tensors.empty()) {
             argument.text = argument.tensors[0].name;
-            argument.access = only_reads(node.target) ? Access::reads : Access::unknown;
+            argument.role = only_reads(node.target) ? Role::reads : Role::unknown;
         }
         site.arguments.push_back(std::move(argument));
     }
     for (; next != tensors.end() && keeper.allows_entry(); ++next) {
         Argument argument;
         argument.kind = ArgumentKind::tensor;
-        argument.access = Access::writes;
+        argument.role = Role::writes;
         argument.text = next->name;
         argument.tensors.push_back(std::move(*next));
         site.arguments.push_back(std::move(argument));

@@ -256,7 +256,7 @@ Argument Scope::argument(const Statement& statement, TokenRange range) {
     if (const std::optional<TensorName> name = tensor_of(statement, core);
         name && !first.is_word("nullptr") && values_.find(first.text) == values_.end()) {
         argument.kind = core.is_optional ? ArgumentKind::optional_tensor : ArgumentKind::tensor;
-        if (core.is_address && !core.is_optional) argument.access = Access::writes;  // &buf2_handle
+        if (core.is_address && !core.is_optional) argument.role = Role::writes;  // &buf2_handle
         argument.tensors.push_back(*name);
         return argument;
     }

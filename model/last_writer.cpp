@@ -36,12 +36,12 @@ enum class Does : std::uint8_t { nothing, perhaps, writes };
 Does does_to(const WrapperInfo& info, std::uint32_t site, const Memory& memory) {
     Does most = Does::nothing;
     for (const Argument& argument : info.run.sites[site].arguments) {
-        if (argument.access == Access::reads) continue;
+        if (argument.role == Role::reads) continue;
         for (const TensorName& tensor : argument.tensors) {
             const Memory given = memory_of(info, tensor.name, site);
             if (given.name != memory.name) continue;
             const bool is_whole = !given.is_view && !memory.is_view && !tensor.view;
-            const bool is_certain = is_whole && argument.access != Access::unknown;
+            const bool is_certain = is_whole && argument.role != Role::unknown;
             most = std::max(most, is_certain ? Does::writes : Does::perhaps);
         }
     }

@@ -16,7 +16,7 @@ namespace aoti_dbg {
 struct CppParameter {
     std::string name;
     std::string type;  // const float*
-    Access access = Access::reads;
+    Role role = Role::reads;
 };
 
 /// An op behind the proxy executor, from the JSON beside the model.

@@ -49,7 +49,7 @@ class HelperReader {
             if (is_launcher_parameter(name)) break;
             if (!keeper_.allows_entry()) break;
             indices_.emplace(name, static_cast<std::uint32_t>(kernel_.parameters.size()));
-            kernel_.parameters.push_back({keeper_.keep(name), {}, Access::reads});
+            kernel_.parameters.push_back({keeper_.keep(name), {}, Role::reads});
         }
     }
 
@@ -187,12 +187,12 @@ std::map<std::uint32_t, std::uint32_t> read_alignments(SourceLexer& lexer, std::
 }
 
 /// Returns how a kernel from Inductor accesses an argument. The names follow a rule.
-Access access_of(const TritonParameter& parameter, const TritonKernelInfo& kernel) {
-    if (parameter.type.empty() || parameter.type[0] != '*') return Access::reads;
-    if (kernel.is_user_defined) return Access::unknown;
-    if (parameter.name.starts_with("out_ptr")) return Access::writes;
-    if (parameter.name.starts_with("in_out_ptr")) return Access::updates;
-    return Access::reads;
+Role role_of(const TritonParameter& parameter, const TritonKernelInfo& kernel) {
+    if (parameter.type.empty() || parameter.type[0] != '*') return Role::reads;
+    if (kernel.is_user_defined) return Role::unknown;
+    if (parameter.name.starts_with("out_ptr")) return Role::writes;
+    if (parameter.name.starts_with("in_out_ptr")) return Role::updates;
+    return Role::reads;
 }
 
 }  // namespace
@@ -229,10 +229,10 @@ void read_triton_source(std::string_view source, TritonKernelInfo& kernel, Keepe
             if (alignment != alignments.end() && type->second.type.starts_with("*"))
                 parameter.alignment = alignment->second;
         }
-        parameter.access = types.empty() ? Access::unknown : access_of(parameter, kernel);
-        if (parameter.access != Access::writes &&
+        parameter.role = types.empty() ? Role::unknown : role_of(parameter, kernel);
+        if (parameter.role != Role::writes &&
             std::binary_search(mutated.begin(), mutated.end(), std::string_view(parameter.name))) {
-            parameter.access = Access::updates;
+            parameter.role = Role::updates;
         }
     }
 }

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/role.hpp"
+
 namespace aoti_dbg {
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -36,14 +38,6 @@ enum class ArgumentKind : std::uint8_t {
     unknown,  // streams, kernel tables and other expressions
 };
 
-/// How the call accesses the memory, as far as its source says. An op's own declaration says more.
-enum class Access : std::uint8_t {
-    unknown,  // a Triton kernel from the model's author, which is not analyzed
-    reads,
-    writes,   // does not read earlier contents
-    updates,  // reads and writes
-};
-
 /// How an argument views a tensor that has another name. Texts are as written, with arrays expanded. Equal
 /// properties are empty.
 struct WrittenView {
@@ -63,7 +57,7 @@ struct TensorName {
 struct Argument {
     std::string text;  // as written
     ArgumentKind kind = ArgumentKind::unknown;
-    Access access = Access::reads;
+    Role role = Role::reads;          // as far as the source says; an op's own declaration says more
     std::vector<TensorName> tensors;  // one, or those of a list
     std::string value;                // of a scalar or string, resolved through its variable
     std::string parameter;            // its name in the kernel or op (in_ptr0), empty if unknown
@@ -172,7 +166,7 @@ struct ConstantInfo {
 struct TritonParameter {
     std::string name;
     std::string type;  // *fp32, i32, constexpr; empty if the signature lacks it
-    Access access = Access::reads;
+    Role role = Role::reads;
     std::uint32_t alignment = 0;  // bytes that its code relies on, 0 if unknown
 };
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/role.hpp"
 #include "stats_kernels/statistics.hpp"
 
 namespace aoti_dbg {
@@ -33,15 +34,6 @@ struct SiteFacts {
     std::uint32_t line = 0;    // of the wrapper source
     std::vector<std::string> source_nodes;
     std::vector<std::string> original_aten;
-};
-
-/// What the call does with an argument.
-enum class Role : std::uint8_t {
-    unknown,
-    reads,
-    writes,   // the old contents are not read
-    updates,  // read and written
-    makes,    // created by the call; nothing exists before it
 };
 
 struct ArgumentFacts {

@@ -8,6 +8,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts" / "lib"))
 import cpp_scopes
+import include_cycles
 import sizes
 
 LONG = "    work();\n" * 59
@@ -98,6 +99,13 @@ class Python(unittest.TestCase):
         self.assertEqual(found, [("class", "A"), ("function", "f"), ("function", "g")])
         self.assertEqual(sizes.sizes_in("a.py", "pass\n" * 401), {("a.py", "file", ""): 401})
         self.assertEqual(sizes.sizes_in("a.py", f"def f():\n{body * 59}"), {})
+
+
+class IncludeCycles(unittest.TestCase):
+    def test_a_cycle_is_found_and_a_diamond_is_none(self):
+        diamond = {"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": []}
+        self.assertEqual(include_cycles.find_cycles(diamond), [])
+        self.assertEqual(include_cycles.find_cycles(diamond | {"d": ["b"]}), [["b", "d", "b"]])
 
 
 class Problems(unittest.TestCase):

@@ -18,7 +18,7 @@ void SavedContents::put(const ContentKey& key, SavedFile file) {
         return;
     }
     make_room();
-    known_.emplace(key, Known{std::move(file), false});
+    known_.emplace(key, SavedContent{std::move(file), false});
     order_.push_back(key);
 }
 

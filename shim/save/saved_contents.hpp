@@ -54,14 +54,14 @@ class SavedContents {
     [[nodiscard]] std::size_t size() const { return known_.size(); }
 
   private:
-    struct Known {
+    struct SavedContent {
         SavedFile file;
         bool asked_for = false;  // since make_room() last considered it
     };
     void make_room();
 
     std::size_t most_;
-    std::unordered_map<ContentKey, Known, ContentKey::Hasher> known_;
+    std::unordered_map<ContentKey, SavedContent, ContentKey::Hasher> known_;
     std::deque<ContentKey> order_;  // may contain forgotten keys
 };
 

@@ -35,20 +35,6 @@ const char* kind_text(SiteKind kind) {
     return "";
 }
 
-Role role_of(Access access) {
-    switch (access) {
-        case Access::unknown:
-            return Role::unknown;
-        case Access::reads:
-            return Role::reads;
-        case Access::writes:
-            return Role::writes;
-        case Access::updates:
-            return Role::updates;
-    }
-    return Role::unknown;
-}
-
 /// True if the scalar has a name of its own in the source, as PyTorch prints it. s77 has one; 1L and
 /// cached_torch_dtype_float32 have none.
 bool is_computed(const Argument& written) {
@@ -88,7 +74,7 @@ class Planner {
         const bool aligned = shim != nullptr && shim->mutates.size() == site.arguments.size();
         for (std::size_t i = 0; i < site.arguments.size(); ++i) {
             const Argument& written = site.arguments[i];
-            Role role = role_of(written.access);
+            Role role = written.role;
             if (aligned && shim->args[i] == 'r') role = Role::makes;
             if (aligned && shim->mutates[i] == 'm' && role == Role::reads) role = Role::updates;
             const std::string_view header_name = aligned ? shim->name_of(i) : std::string_view();

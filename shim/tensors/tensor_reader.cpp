@@ -81,7 +81,7 @@ struct TensorReader::Raw {
     }
 };
 
-bool TensorReader::is_same(const Known& known, const Raw& raw) {
+bool TensorReader::is_same(const KnownTensor& known, const Raw& raw) {
     const SeenFacts& facts = *known.facts;
     return known.dtype_code == raw.dtype_code && known.device_type == raw.device_type &&
            facts.device_index == raw.device_index && facts.is_strided == raw.is_strided &&
@@ -181,7 +181,7 @@ bool TensorReader::read(const ShimApi& api, TensorHandle handle, SeenTensor& see
 }
 
 void TensorReader::forget() {
-    for (Known& known : known_) {
+    for (KnownTensor& known : known_) {
         if (known.facts != nullptr) forgotten_.push_back(std::move(known.facts));
     }
     used_ = 0;

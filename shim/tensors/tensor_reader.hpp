@@ -68,14 +68,14 @@ class TensorReader {
 
   private:
     struct Raw;
-    struct Known {
+    struct KnownTensor {
         std::uint64_t hash = 0;
         std::int32_t dtype_code = 0;
         std::int32_t device_type = 0;
         FactsPtr facts;
     };
-    using Table = std::vector<Known>;
-    static bool is_same(const Known& known, const Raw& raw);
+    using Table = std::vector<KnownTensor>;
+    static bool is_same(const KnownTensor& known, const Raw& raw);
     const SeenFacts* facts_of(const ShimApi& api, const Raw& raw);
 
     void forget();

@@ -21,7 +21,7 @@ Argument tensor(const std::string& name, const std::string& parameter,
     Argument argument;
     argument.text = name;
     argument.kind = ArgumentKind::tensor;
-    argument.access = Access::writes;
+    argument.role = Role::writes;
     argument.tensors = {{name, view}};
     argument.parameter = parameter;
     return argument;

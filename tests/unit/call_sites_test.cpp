@@ -120,9 +120,9 @@ TEST_CASE("A linear model is read completely: inputs, weights, calls, memory, ou
     CHECK(linear.source_nodes == std::vector<std::string>{"linear"});
     CHECK(linear.original_aten == std::vector<std::string>{"aten.t", "aten.addmm"});
     REQUIRE(linear.arguments.size() == 6);
-    CHECK(linear.arguments[0].access == Access::writes);
+    CHECK(linear.arguments[0].role == Role::writes);
     CHECK(linear.arguments[1].label() == "first_bias");
-    CHECK(linear.arguments[2].access == Access::reads);
+    CHECK(linear.arguments[2].role == Role::reads);
     CHECK(linear.arguments[3].tensors ==
           std::vector<TensorName>{{"first_weight", WrittenView{"{10L, 16L}", "{1L, 10L}", "0L", ""}}});
     CHECK(linear.arguments[4].kind == ArgumentKind::scalar);
@@ -132,9 +132,9 @@ TEST_CASE("A linear model is read completely: inputs, weights, calls, memory, ou
     CHECK(relu.kind == SiteKind::cpp);
     CHECK(relu.source_nodes.empty());  // the comment before belongs to the previous call
     CHECK(relu.arguments[0].parameter == "in_out_ptr0");
-    CHECK(relu.arguments[0].access == Access::updates);
-    CHECK(relu.arguments[1].access == Access::writes);
-    CHECK(info.run.sites[3].arguments[0].access == Access::reads);
+    CHECK(relu.arguments[0].role == Role::updates);
+    CHECK(relu.arguments[1].role == Role::writes);
+    CHECK(info.run.sites[3].arguments[0].role == Role::reads);
     CHECK(info.run.sites[3].arguments[0].type == "const float*");
 
     REQUIRE(info.run.shared_memory.size() == 1);
@@ -170,12 +170,12 @@ TEST_CASE("Fallback ops have outputs by handle, values by address, and several r
     CHECK(sort.arguments[1].kind == ArgumentKind::scalar);
     CHECK(sort.arguments[1].value == "1");
     CHECK(sort.arguments[4].tensors == std::vector<TensorName>{plain("buf1")});
-    CHECK(sort.arguments[4].access == Access::writes);
+    CHECK(sort.arguments[4].role == Role::writes);
     CHECK(sort.arguments[5].label() == "buf2");
     CHECK(site(info, "aoti_torch_cpu_cumsum").arguments[2].value == "cached_torch_dtype_int64");
     CHECK(site(info, "aoti_torch_cpu__fft_r2c").arguments[1].kind == ArgumentKind::scalar_list);
     const CallSite& scatter = site(info, "aoti_torch_cpu_scatter_reduce_two_out");
-    CHECK(scatter.arguments[0].access == Access::writes);
+    CHECK(scatter.arguments[0].role == Role::writes);
     CHECK(scatter.arguments[5].kind == ArgumentKind::string);
     CHECK(scatter.arguments[5].value == "sum");
     REQUIRE(info.run.outputs.size() == 5);
@@ -189,7 +189,7 @@ TEST_CASE("An optional tensor is distinguished from a tensor, and so are constan
     CHECK(convolution.arguments[1].label() == "_frozen_param12");
     CHECK(convolution.arguments[2].kind == ArgumentKind::optional_tensor);
     CHECK(convolution.arguments[2].label() == "buf0");
-    CHECK(convolution.arguments[2].access == Access::reads);
+    CHECK(convolution.arguments[2].role == Role::reads);
     CHECK(site(info, "aoti_torch_cpu__linear_pointwise").arguments[3].value == "none");
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("A custom op has its own name and arguments, if the JSON has them") {
     CHECK(second.arguments[1].parameter == "scale");
     CHECK(second.arguments[1].value == "-1.0");
     CHECK(second.arguments[2].label() == "buf4");
-    CHECK(second.arguments[2].access == Access::writes);
+    CHECK(second.arguments[2].role == Role::writes);
 
     const WrapperInfo without = read_wrapper(source);
     const CallSite& bare = site(without, "aoti_torch_proxy_executor_call_function");
@@ -277,9 +277,9 @@ TEST_CASE("Triton kernels are read with their source, signature and launch argum
     CHECK(add.mutated == std::vector<std::string>{"in_out_ptr0", "in_ptr0"});
     REQUIRE(add.parameters.size() == 5);
     CHECK(add.parameters[0].type == "*fp16");
-    CHECK(add.parameters[0].access == Access::updates);
-    CHECK(add.parameters[1].access == Access::updates);  // written, despite its name
-    CHECK(add.parameters[2].access == Access::writes);
+    CHECK(add.parameters[0].role == Role::updates);
+    CHECK(add.parameters[1].role == Role::updates);  // written, despite its name
+    CHECK(add.parameters[2].role == Role::writes);
     CHECK(add.parameters[3].type == "i64");
     CHECK(add.launched == std::vector<std::uint32_t>{0, 1, 2, 4, kNone});
     CHECK(info.triton_kernels[1].is_user_defined);
@@ -302,9 +302,9 @@ TEST_CASE("A CUDA wrapper is read: kernels, views, copies") {
     CHECK(add.kernel == 0);
     REQUIRE(add.arguments.size() == 5);
     CHECK(add.arguments[0].label() == "arg5_1");
-    CHECK(add.arguments[0].access == Access::updates);
+    CHECK(add.arguments[0].role == Role::updates);
     CHECK(add.arguments[1].label() == "l1_bias");
-    CHECK(add.arguments[2].access == Access::writes);
+    CHECK(add.arguments[2].role == Role::writes);
     CHECK(add.arguments[2].type == "*fp32");
     CHECK(add.arguments[4].label() == "512L*s77");
     CHECK(add.arguments[4].kind == ArgumentKind::scalar);
@@ -315,7 +315,7 @@ TEST_CASE("A CUDA wrapper is read: kernels, views, copies") {
     const CallSite& user = site(info, "add_kernel_0");
     CHECK(user.kind == SiteKind::user_triton);
     CHECK(user.source_nodes.empty());
-    CHECK(user.arguments[0].access == Access::unknown);
+    CHECK(user.arguments[0].role == Role::unknown);
     CHECK(user.arguments[1].label() == "arg6_1");
     CHECK(user.arguments[1].tensors[0].view->offset == "8L");
     CHECK(user.arguments[2].value == "0.5");
@@ -323,17 +323,17 @@ TEST_CASE("A CUDA wrapper is read: kernels, views, copies") {
     const CallSite& put = site(info, "aoti_torch_cuda_index_put_");
     CHECK(put.arguments[0].label() == "buf1");  // through tmp_buf1_2
     CHECK(put.arguments[0].tensors[0].view->dtype == "int32");
-    CHECK(put.arguments[0].access == Access::updates);
+    CHECK(put.arguments[0].role == Role::updates);
     CHECK(put.arguments[1].kind == ArgumentKind::tensor_list);
     CHECK(put.arguments[1].tensors == std::vector<TensorName>{plain(""), plain("arg6_1")});
     CHECK(site(info, "aoti_torch_cuda_bmm_out_v2").arguments[0].label() == "buf1_as_strided");
-    CHECK(site(info, "aoti_torch_cuda_bmm_out_v2").arguments[0].access == Access::writes);
+    CHECK(site(info, "aoti_torch_cuda_bmm_out_v2").arguments[0].role == Role::writes);
     const CallSite& library = site(info, "cuda_fused_0");
     CHECK(library.kind == SiteKind::device_kernel);
     CHECK(library.arguments[1].label() == "buf1");
     CHECK(library.arguments[2].kind == ArgumentKind::absent);
     CHECK(site(info, "aoti_torch_copy_").kind == SiteKind::copy);
-    CHECK(site(info, "aoti_torch_copy_").arguments[0].access == Access::writes);
+    CHECK(site(info, "aoti_torch_copy_").arguments[0].role == Role::writes);
 }
 
 TEST_CASE("Pools, outputs and shared memory of a CUDA wrapper are read") {
@@ -363,7 +363,7 @@ TEST_CASE("Constant folding is read separately from the run, and a call without 
     CHECK(folding.kernel == kNone);
     REQUIRE(folding.arguments.size() == 3);
     CHECK(folding.arguments[1].label() == "buf0");
-    CHECK(folding.arguments[1].access == Access::unknown);
+    CHECK(folding.arguments[1].role == Role::unknown);
     CHECK(info.folding.outputs[0].name == "buf0");
 }
 
@@ -418,10 +418,10 @@ TEST_CASE("Prototypes may come from the kernel sources alone") {
         "#include \"x.h\"\nextern \"C\"  void  cpp_fused_0(float* out_ptr0,\n const int64_t ks0)\n{ }"};
     const WrapperInfo info = read_call_sites(texts);
     REQUIRE(info.run.sites.size() == 1);
-    CHECK(info.run.sites[0].arguments[0].access == Access::writes);
+    CHECK(info.run.sites[0].arguments[0].role == Role::writes);
     CHECK(info.run.sites[0].arguments[1].parameter == "ks0");
     texts.kernel_sources.clear();
-    CHECK(read_call_sites(texts).run.sites[0].arguments[0].access == Access::unknown);
+    CHECK(read_call_sites(texts).run.sites[0].arguments[0].role == Role::unknown);
 }
 
 TEST_CASE("An empty text or another kind of text gives no call sites") {
@@ -450,12 +450,12 @@ TEST_CASE("A helper function does not hide its kernel's signature; a kernel with
     const std::vector<TritonParameter>& parameters = info.triton_kernels[0].parameters;
     REQUIRE(parameters.size() == 3);
     CHECK(parameters[0].type == "*fp32");
-    CHECK(parameters[0].access == Access::updates);
-    CHECK(parameters[1].access == Access::reads);
+    CHECK(parameters[0].role == Role::updates);
+    CHECK(parameters[1].role == Role::reads);
     const WrapperInfo untold = read_wrapper(head + "}\n");
     REQUIRE(untold.triton_kernels.size() == 1);
     for (const TritonParameter& parameter : untold.triton_kernels[0].parameters)
-        CHECK(parameter.access == Access::unknown);
+        CHECK(parameter.role == Role::unknown);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ std::optional<gpu::FaultAccess> access_of(const gpu::Instruction& faulting, cons
 TEST_CASE("Each thread that executed the instruction has an address") {
     const auto access = access_of(kLoad, kOther);
     REQUIRE(access);
-    CHECK(access->instruction.access == gpu::Access::read);
+    CHECK(access->instruction.access == gpu::AccessKind::read);
     CHECK(access->is_certain);
     REQUIRE(access->threads.size() == 2);
     CHECK(access->threads[0].address == 0x7f0000001000);
@@ -86,7 +86,7 @@ TEST_CASE("If the mask of a thread is unknown, its access is uncertain") {
 TEST_CASE("A thread that fills with zeros has read nothing, whatever its address") {
     const auto known = access_of(kMasked, kOther);
     REQUIRE(known);
-    CHECK(known->instruction.access == gpu::Access::read);
+    CHECK(known->instruction.access == gpu::AccessKind::read);
     CHECK(known->instruction.bytes == 16);
     CHECK(known->is_certain);
     REQUIRE(known->threads.size() == 1);

@@ -108,10 +108,10 @@ std::vector<std::string> labels(const std::vector<CallArgument>& arguments) {
     return found;
 }
 
-Argument tensor(const std::string& name, Access access = Access::reads) {
+Argument tensor(const std::string& name, Role role = Role::reads) {
     Argument argument;
     argument.kind = ArgumentKind::tensor;
-    argument.access = access;
+    argument.role = role;
     argument.text = name;
     argument.tensors = {TensorName{name, std::nullopt}};
     return argument;
@@ -201,7 +201,7 @@ TEST_CASE("The site says which tensors in the proxy executor's list are new; wit
     Frame frame;
     frame.integer(1).integer(0).integer(0).integer(0).integer(3).pointer(list);
     CallSite site;
-    site.arguments = {tensor("buf0"), scalar("2.5"), tensor("arg1_1"), tensor("buf1", Access::writes)};
+    site.arguments = {tensor("buf0"), scalar("2.5"), tensor("arg1_1"), tensor("buf1", Role::writes)};
     ShimSignature executor = shim("pzzazt");
     executor.kind = ShimKind::proxy;
     const auto found = of_shim(executor, frame, &site, false);
@@ -315,7 +315,7 @@ TEST_CASE("Without a site a kernel's integer arguments are positional, and each 
 TEST_CASE("A launch passes its arguments in its own order; the result has the source's, numbers included") {
     CallSite site;
     site.kind = SiteKind::triton;
-    site.arguments = {tensor("buf0", Access::updates), scalar("s77", "i32"), tensor("arg0_1"),
+    site.arguments = {tensor("buf0", Role::updates), scalar("s77", "i32"), tensor("arg0_1"),
                       scalar("8L", "i32")};
     const Planned planned(site);
     const std::uint64_t out = 4096;

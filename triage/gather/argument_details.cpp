@@ -105,7 +105,7 @@ CrashArgument ArgumentDetails::details_of(const Argument& argument) const {
         add_value(argument, details);
         return details;
     }
-    if (argument.access != Access::writes)
+    if (argument.role != Role::writes)
         details.written_by = words_of(last_writer(source_.info, source_.sites, details.label), names_);
     if (is_one_tensor(argument)) add_layout(argument, details);
     return details;
