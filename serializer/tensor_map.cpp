@@ -14,7 +14,6 @@ namespace {
 
 using tensors::End;
 using tensors::FileHeader;
-using tensors::Origin;
 using tensors::Slot;
 
 std::uint64_t end_of(const Slot& slot) {
