@@ -84,6 +84,7 @@ class Prepared {
   private:
     static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
         std::vector<char*> pointers;
+        pointers.reserve(texts.size());
         for (std::string& text : texts)
             pointers.push_back(text.data());
         return pointers;
