@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "shim/runtime/driver_api.hpp"
 #include "shim/runtime/driver_table.hpp"
 #include "shim/runtime/event_handlers.hpp"
 #include "tests/support/catch.hpp"
@@ -23,38 +24,38 @@ std::atomic<int> g_device{0};
 // Null: the driver has no green contexts. Otherwise, the context that numbers every stream's launches.
 void* g_numbering = nullptr;
 
-int get_current(void** context) {
-    *context = t_context;
-    return g_result;
+CUresult get_current(CUcontext* context) {
+    *context = static_cast<CUcontext>(t_context);
+    return static_cast<CUresult>(g_result.load());
 }
 
 /// A stream has the address of its context.
-int get_stream_context(const void* stream, void** context) {
-    *context = const_cast<void*>(stream);
-    return g_stream_result;
+CUresult get_stream_context(CUstream stream, CUcontext* context) {
+    *context = reinterpret_cast<CUcontext>(stream);
+    return static_cast<CUresult>(g_stream_result.load());
 }
 
-int get_stream_context_of_either_kind(const void* stream, void** context, void** green) {
+CUresult get_stream_context_of_either_kind(CUstream stream, CUcontext* context, CUgreenCtx* green) {
     if (g_numbering == nullptr) return get_stream_context(stream, context);
-    *context = g_numbering;
-    *green = const_cast<void*>(stream);
-    return 0;
+    *context = static_cast<CUcontext>(g_numbering);
+    *green = reinterpret_cast<CUgreenCtx>(stream);
+    return CUDA_SUCCESS;
 }
 
 /// Memory of device n starts at n times 0x1000, and page 0xf is host memory.
-int get_pointer_attribute(void* value, int attribute, std::uint64_t address) {
-    constexpr int kMemoryType = 2;
+CUresult get_pointer_attribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
     constexpr std::uint64_t kHost = 0xf;
     const std::uint64_t page = address >> 12U;
-    if (page > kHost) return 1;
+    if (page > kHost) return CUDA_ERROR_INVALID_VALUE;
     *static_cast<unsigned*>(value) = static_cast<unsigned>(page);
-    if (attribute == kMemoryType) *static_cast<unsigned*>(value) = page == kHost ? 1 : 2;
-    return 0;
+    if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+        *static_cast<unsigned*>(value) = page == kHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    return CUDA_SUCCESS;
 }
 
-int get_device(int* device) {
+CUresult get_device(CUdevice* device) {
     *device = g_device;
-    return g_result;
+    return static_cast<CUresult>(g_result.load());
 }
 
 }  // namespace
