@@ -15,7 +15,7 @@ VALUE, ADDED, RATIO = "value", "added", "ratio"
 SHARE, FASTER, RATE = "share", "faster", "rate"
 # The destination, and who saves.
 DISK, MEMORY = "disk", "memory"
-LEVEL_1, PYTORCH, NO_TENSORS = "level 1", "PyTorch", "nobody"
+LEVEL_1, PYTORCH, NO_TENSORS = "level 1", "PyTorch", "nothing"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "config/options.hpp"
-#include "config/pattern.hpp"
 #include "shim/calls/coverage.hpp"
 #include "shim/calls/models.hpp"
 #include "shim/calls/parts.hpp"

@@ -31,17 +31,19 @@ void FaultPart::context_appears(const ring::DeviceContext& context) {
     note_device(static_cast<std::int32_t>(context.device));
 }
 
-const char* FaultPart::written_dump() const {
+void FaultPart::finish() {
     const std::string* const dump = dump_.load(std::memory_order_acquire);
-    return dump != nullptr && access(dump->c_str(), F_OK) == 0 ? dump->c_str() : nullptr;
+    is_written_ = dump != nullptr && access(dump->c_str(), F_OK) == 0;
 }
 
 void FaultPart::append_coverage(CoverageLine& line) const {
-    line.file("GPU core dump", written_dump(), CoverageLine::Section::more_files);
+    if (is_written_)
+        line.file("GPU core dump", dump_.load(std::memory_order_acquire)->c_str(),
+                  CoverageLine::Section::more_files);
 }
 
 bool FaultPart::conclude() {
-    if (written_dump() == nullptr) {
+    if (!is_written_) {
         const bool has_faulted = dump_.load(std::memory_order_acquire) != nullptr && has_fault_begun();
         // For a hang, the thread that requested the dump has printed this.
         if (has_faulted && !has_asked_for_dump())

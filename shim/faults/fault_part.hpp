@@ -19,15 +19,14 @@ class FaultPart final : public SessionPart {
     }
 
     void context_appears(const ring::DeviceContext& context) override;
+    void finish() override;
     void append_coverage(CoverageLine& line) const override;
     bool conclude() override;
 
   private:
-    /// Returns null if there is no dump.
-    [[nodiscard]] const char* written_dump() const;
-
     const Session& session_;
     std::atomic<const std::string*> dump_{nullptr};  // never freed, because exit reads it
+    bool is_written_ = false;                        // the dump, as seen at exit
 };
 
 void start_fault_part(Session& session);

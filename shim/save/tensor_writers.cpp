@@ -127,7 +127,7 @@ void TensorWriters::leave_out(LeftOut why) {
 SavingJob* TensorWriters::open(const TensorToSave& what, std::uint32_t patience_ms) {
     print_news();
     const auto refuse = [this](LeftOut why) {
-        leave_out(why);
+        saver_->count_left_out(why);
         return nullptr;
     };
     if (is_ending_.load(std::memory_order_relaxed)) return refuse(LeftOut::late);
