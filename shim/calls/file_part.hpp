@@ -1,15 +1,14 @@
 // A file next to the ring that a feature creates when it first has something to record.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "shim/calls/session_part.hpp"
+#include "shim/runtime/created_once.hpp"
 
 namespace aoti_dbg {
 
@@ -22,24 +21,15 @@ class FilePart final : public SessionPart {
 
     /// Creates the file at the first call. Returns null if that fails.
     [[nodiscard]] File* file() {
-        File* const known = present();
-        return known != nullptr || has_failed_.load(std::memory_order_relaxed) ? known : create();
+        return file_.get([this] { return create(); });
     }
     /// Returns null if the file was not created yet.
-    [[nodiscard]] File* present() const { return file_.load(std::memory_order_acquire); }
+    [[nodiscard]] File* present() const { return file_.present(); }
 
   private:
-    File* create() {
-        const std::lock_guard lock(mutex_);
-        File* known = present();
-        if (known != nullptr || has_failed_.load(std::memory_order_relaxed)) return known;
+    File* create() const {
         Result<std::unique_ptr<File>> made = File::create(path_);
-        if (made.ok()) {
-            known = made.value().release();
-            file_.store(known, std::memory_order_release);
-            return known;
-        }
-        has_failed_.store(true, std::memory_order_relaxed);
+        if (made.ok()) return made.value().release();
         message(Severity::warn, "%s. Reports do not show %s. %s", made.status().message().c_str(), contents_,
                 remedy_for(made.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
         return nullptr;
@@ -47,9 +37,7 @@ class FilePart final : public SessionPart {
 
     std::string path_;
     const char* contents_;
-    std::mutex mutex_;  // for the creation
-    std::atomic<bool> has_failed_{false};
-    std::atomic<File*> file_{nullptr};  // never freed: threads may be using it
+    CreatedOnce<File> file_;
 };
 
 }  // namespace aoti_dbg

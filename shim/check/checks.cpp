@@ -146,8 +146,7 @@ bool is_op(ring::CallKind kind) {
 void report_result(ThreadState& state, const MeasuredModel* model, const OpenCall& call, std::string found,
                    const char* advice) {
     Finding finding = finding_at(state, call);
-    const SitePlan* plan = model == nullptr ? nullptr : model->site(call.site);
-    add_site(plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind), finding);
+    add_site(site_facts(model, call), finding);
     report_mismatch(std::move(finding), {"result", "success", std::move(found), advice});
 }
 

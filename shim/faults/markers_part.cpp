@@ -10,15 +10,10 @@
 
 namespace aoti_dbg {
 
-CompletionMarkers* MarkersPart::decide() {
-    const std::lock_guard lock(mutex_);
-    if (!is_decided_.load(std::memory_order_relaxed)) {
-        const DumpOfFault dump = dump_of_fault();
-        if (wants_markers(options(), dump, std::getenv("CUDA_LAUNCH_BLOCKING")))
-            markers_.store(new (std::nothrow) CompletionMarkers(ring_, dump), std::memory_order_relaxed);
-        is_decided_.store(true, std::memory_order_release);
-    }
-    return present();
+CompletionMarkers* MarkersPart::create() const {
+    const DumpOfFault dump = dump_of_fault();
+    if (!wants_markers(options(), dump, std::getenv("CUDA_LAUNCH_BLOCKING"))) return nullptr;
+    return new (std::nothrow) CompletionMarkers(ring_, dump);
 }
 
 void MarkersPart::thread_ends(const ThreadState& state) {

@@ -1,11 +1,9 @@
 // The completion markers of a session. The first launch decides whether there are any, and creates them.
 #pragma once
 
-#include <atomic>
-#include <mutex>
-
 #include "shim/calls/session_part.hpp"
 #include "shim/faults/completion_markers.hpp"
+#include "shim/runtime/created_once.hpp"
 
 namespace aoti_dbg {
 
@@ -15,21 +13,19 @@ class MarkersPart final : public SessionPart {
 
     /// Returns null if launches get no completion markers.
     [[nodiscard]] CompletionMarkers* markers() {
-        return is_decided_.load(std::memory_order_acquire) ? present() : decide();
+        return markers_.get([this] { return create(); });
     }
     /// Returns null if they were not created yet.
-    [[nodiscard]] CompletionMarkers* present() const { return markers_.load(std::memory_order_acquire); }
+    [[nodiscard]] CompletionMarkers* present() const { return markers_.present(); }
 
     void thread_ends(const ThreadState& state) override;
     void finish() override;
 
   private:
-    CompletionMarkers* decide();
+    CompletionMarkers* create() const;
 
     FlightRing& ring_;
-    std::mutex mutex_;  // for the decision
-    std::atomic<bool> is_decided_{false};
-    std::atomic<CompletionMarkers*> markers_{nullptr};  // never freed: threads may be using it
+    CreatedOnce<CompletionMarkers> markers_;
 };
 
 /// Returns null if launches of the session get no markers.

@@ -51,10 +51,6 @@ MeasuredCall described(ThreadState& state, const OpenCall& call, EventSide side)
     return described;
 }
 
-const SiteFacts& site_facts(const SitePlan* plan, const OpenCall& call) {
-    return plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind);
-}
-
 /// Switches to the point of another stream. Both points forget their measurements, because the streams are
 /// not ordered.
 void move_to(MeasuringThread& own, StreamPoint* point) {
@@ -119,7 +115,7 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
         }
     }
     MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
-    event.site = &site_facts(plan, call);
+    event.site = &site_facts(&model, call);
     event.result = result;
     side.report(event, when == When::before);
 }

@@ -21,10 +21,8 @@ SavedSide::Of saved_side(const OpenCall& call, EventSide side, std::string_view 
 void save_call(ThreadState& state, Saving& saving, OpenCall& call, When when, std::int32_t result) {
     CallTensors& own = tensors_of(state);
     find_arguments(own, *call.measured, call, when);
-    const SitePlan* const plan = call.measured->site(call.site);
-    const SiteFacts& site = plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind);
     const EventSide side = when == When::before ? EventSide::before : EventSide::after;
-    SavedSide saved(saving, saved_side(call, side, site.kernel));
+    SavedSide saved(saving, saved_side(call, side, site_facts(call.measured, call).kernel));
     for (std::size_t i = 0; i < own.found.size(); ++i) {
         if (has_tensor(own, i, when, result)) saved.add(*own.found[i].facts, own.tensors[i]);
     }

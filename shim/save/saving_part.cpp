@@ -40,17 +40,9 @@ void append_saved(CoverageLine& line, const SavedCounts& counts) {
 
 }  // namespace
 
-Saving* SavingPart::saving() {
-    Saving* saving = present();
-    if (saving != nullptr || is_over_.load(std::memory_order_relaxed)) return saving;
-    const std::lock_guard lock(mutex_);
-    saving = present();
-    if (saving != nullptr || is_over_.load(std::memory_order_relaxed)) return saving;
+Saving* SavingPart::start() const {
     char here[PATH_MAX];
-    saving = Saving::start(options(), session_.folder(), getcwd(here, sizeof here) == nullptr ? "/" : here);
-    saving_.store(saving, std::memory_order_release);
-    if (saving == nullptr) is_over_.store(true, std::memory_order_relaxed);
-    return saving;
+    return Saving::start(options(), session_.folder(), getcwd(here, sizeof here) == nullptr ? "/" : here);
 }
 
 void SavingPart::context_ends(CUctx_st* context) {
@@ -62,7 +54,7 @@ void SavingPart::device_ends(int device) {
 }
 
 void SavingPart::finish() {
-    is_over_.store(true, std::memory_order_relaxed);
+    saving_.close();
     if (Saving* const saving = present(); saving != nullptr) saving->finish();
 }
 

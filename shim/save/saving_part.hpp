@@ -1,10 +1,8 @@
 // The saved tensors of a session. Nothing is created before the first tensor is saved.
 #pragma once
 
-#include <atomic>
-#include <mutex>
-
 #include "shim/calls/session_part.hpp"
+#include "shim/runtime/created_once.hpp"
 #include "shim/save/saving.hpp"
 
 namespace aoti_dbg {
@@ -14,9 +12,11 @@ class SavingPart final : public SessionPart {
     explicit SavingPart(const Session& session) : session_(session) {}
 
     /// Starts saving at the first call. Returns null if nothing can be saved.
-    [[nodiscard]] Saving* saving();
+    [[nodiscard]] Saving* saving() {
+        return saving_.get([this] { return start(); });
+    }
     /// Returns null if nothing was saved yet.
-    [[nodiscard]] Saving* present() const { return saving_.load(std::memory_order_acquire); }
+    [[nodiscard]] Saving* present() const { return saving_.present(); }
 
     void context_ends(CUctx_st* context) override;
     void device_ends(int device) override;
@@ -25,10 +25,10 @@ class SavingPart final : public SessionPart {
     [[nodiscard]] bool has_files() const override { return present() != nullptr; }
 
   private:
+    Saving* start() const;
+
     const Session& session_;
-    std::mutex mutex_;  // for the start
-    std::atomic<bool> is_over_{false};
-    std::atomic<Saving*> saving_{nullptr};
+    CreatedOnce<Saving> saving_;
 };
 
 /// Gives the session this part if the options save tensors.

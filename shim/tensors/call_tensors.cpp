@@ -223,6 +223,11 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
     return match.site;
 }
 
+const SiteFacts& site_facts(const MeasuredModel* model, const OpenCall& call) {
+    const SitePlan* const plan = model == nullptr ? nullptr : model->site(call.site);
+    return plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind);
+}
+
 bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t result) {
     const CallArgument& argument = own.found[i];
     if (argument.kind == CallArgument::Kind::scalar || own.tensors[i].facts == nullptr) return false;

@@ -99,6 +99,9 @@ void begin_finding(CallTensors& own);
 /// the caller must hold no lock.
 void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when);
 
+/// Returns the facts of the call's site, also if the model or the site is unknown.
+const SiteFacts& site_facts(const MeasuredModel* model, const OpenCall& call);
+
 /// True if the i-th argument is a tensor that can be inspected. A call that failed may have created nothing.
 bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t result);
 
