@@ -32,6 +32,9 @@ LINES = {"events", "index", "verdict", "process", "models"}
 def schema_of(path: pathlib.Path) -> str | None:
     if "foreign" in path.parts:  # files that a test wrote itself
         return None
+    # What a process that was killed had not finished. A package gets its name only when it is whole.
+    if re.fullmatch(r"\.\d+-\d+\.unfinished", path.parent.name):
+        return None
     return next((schema for pattern, schema in NAMES.items() if re.fullmatch(pattern, path.name)), None)
 
 
