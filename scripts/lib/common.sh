@@ -1,4 +1,4 @@
-# Shared by the scripts: messages, folders, steps with a log. Bash must source it. It installs nothing.
+# Shared by the scripts: messages, folders, builds. Bash must source it. It installs nothing.
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -8,36 +8,13 @@ logs=$root/build/logs
 source "$root/scripts/lib/torch.sh"
 # shellcheck source=schema.sh
 source "$root/scripts/lib/schema.sh"
+# shellcheck source=progress.sh
+source "$root/scripts/lib/progress.sh"
 
 say() { printf '%s\n' "$*"; }
 die() {
     printf 'error: %s\n' "$*" >&2
     exit 1
-}
-
-# step "what is done" command args...: prints one line with the time it took. The command's output goes to a
-# log. If the command fails, the end of the log is shown. With AOTI_DBG_VERBOSE=1 on a terminal, the output is
-# shown live.
-step() {
-    local title=$1 started=$SECONDS status=0
-    shift
-    mkdir -p "$logs"
-    local log
-    log=$logs/$(printf '%s' "$title" | tr -cs 'A-Za-z0-9._-' '-').log
-    printf -- '-- %s ...' "$title"
-    if [[ ${AOTI_DBG_VERBOSE:-0} == 1 ]]; then
-        printf '\n'
-        "$@" </dev/null 2>&1 | tee "$log" || status=$?
-    else
-        "$@" </dev/null >"$log" 2>&1 || status=$?
-    fi
-    if ((status != 0)); then
-        printf ' failed after %d s\n' $((SECONDS - started))
-        [[ ${AOTI_DBG_VERBOSE:-0} == 1 ]] || tail -n 60 "$log" >&2
-        printf 'error: "%s" failed with status %d; its whole output: %s\n' "$title" "$status" "$log" >&2
-        return "$status"
-    fi
-    printf ' %d s\n' $((SECONDS - started))
 }
 
 # build PRESET [TARGET...]: configures and builds. ninja decides what is out of date.
@@ -59,7 +36,8 @@ build_preset() {
     (($# == 0)) || targets=(--target "$@")
     cd "$root" || return
     step "configure $preset" cmake --preset "$preset" "${arguments[@]}" || return
-    step "build $preset" cmake --build --preset "$preset" -j "$(jobs_here)" "${targets[@]}"
+    # The progress of a step needs ninja's usual numbers.
+    NINJA_STATUS="[%f/%t] " step "build $preset" cmake --build --preset "$preset" -j "$(jobs_here)" "${targets[@]}"
 }
 
 jobs_here() { nproc 2>/dev/null || echo 2; }

@@ -57,20 +57,18 @@ base_python() {
     return 1
 }
 
-# Keeps pip's own lines without its progress bars: one for each package that it downloads.
-pip_install() {
-    PYTHONUNBUFFERED=1 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off "$@" 2>&1 |
-        sed -unE '/^ *(Downloading|Installing collected)|[Ee]rror|ERROR|No matching/{s/^ */     /; s/^(.{120}).*/\1 .../; p}'
-    return "${PIPESTATUS[0]}"
+fill_venv() {
+    rm -rf "$venv"
+    "$1" -m venv "$venv" &&
+        PYTHONUNBUFFERED=1 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off \
+            "torch==$torch_version" numpy && has_torch "$venv/bin/python"
 }
 
 make_venv() {
     local python
     python=$(base_python) || die "no python3 with the modules venv and ensurepip (apt package python3-venv)"
-    say "-- torch $torch_version: installing into $venv (about 5 GB, once)"
-    rm -rf "$venv"
     mkdir -p "$cache"
-    "$python" -m venv "$venv" && pip_install "torch==$torch_version" numpy && has_torch "$venv/bin/python"
+    step "install torch $torch_version into $venv (about 5 GB, once)" fill_venv "$python"
 }
 
 # setup_torch OFFLINE(0|1): makes torch_python succeed, or ends the script with a remedy.
