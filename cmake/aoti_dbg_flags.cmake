@@ -34,9 +34,13 @@ if(AOTI_DBG_SANITIZE)
 endif()
 
 add_library(aoti_dbg_flags INTERFACE)
+# Line tables and functions are the debug information that a report of a crash in the library needs. Types and
+# variables would make the library four times as large. No file names a folder of the machine that built it.
 target_compile_options(aoti_dbg_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic -Werror -Wshadow
     -fvisibility=hidden -fno-semantic-interposition>
+  $<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CONFIG:RelWithDebInfo>>:-g1 -ffunction-sections -fdata-sections>
+  -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden -Wnon-virtual-dtor>
   $<$<COMPILE_LANGUAGE:C,CXX>:${AOTI_DBG_SANITIZE_FLAGS}>)
 target_link_options(aoti_dbg_flags INTERFACE ${AOTI_DBG_SANITIZE_FLAGS})
@@ -48,10 +52,19 @@ endif()
 target_include_directories(aoti_dbg_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(aoti_dbg_flags INTERFACE Threads::Threads)
 
-# aoti_dbg_library(NAME base SOURCES a.cpp b.cpp LINK aoti_dbg_base ...)
+include(aoti_dbg_precompiled)
+
+# aoti_dbg_library(NAME base SOURCES a.cpp b.cpp LINK aoti_dbg_base ... [SMALL])
 # Declares one static library per folder, aoti_dbg_<NAME>. Includes start at the root: "base/status.hpp".
+# SMALL: code that runs once or seldom. It is compiled for size, which also compiles faster.
 function(aoti_dbg_library)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "NAME" "SOURCES;LINK" ${ARGN})
   add_library(aoti_dbg_${ARG_NAME} STATIC ${ARG_SOURCES})
   target_link_libraries(aoti_dbg_${ARG_NAME} PUBLIC aoti_dbg_flags ${ARG_LINK})
+  if(ARG_SMALL)
+    target_link_libraries(aoti_dbg_${ARG_NAME} PRIVATE aoti_dbg_small)
+    aoti_dbg_precompiled(aoti_dbg_${ARG_NAME} small)
+  else()
+    aoti_dbg_precompiled(aoti_dbg_${ARG_NAME} fast)
+  endif()
 endfunction()

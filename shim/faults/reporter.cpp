@@ -16,12 +16,12 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/message.hpp"
+#include "shim/runtime/proc_text.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -57,9 +57,9 @@ class Prepared {
         environment_.push_back(nullptr);
         arguments_ = pointers_to(words_);
         arguments_.insert(arguments_.end(), {end_, number_, separator_});
-        std::ifstream file("/proc/self/cmdline");
-        for (std::string word; std::getline(file, word, '\0');)
-            program_.push_back(word);
+        const std::string line = proc_text("/proc/self/cmdline");
+        for (std::string_view rest = line; !rest.empty();)
+            program_.emplace_back(taken(rest, '\0'));
         const std::vector<char*> program = pointers_to(program_);
         arguments_.insert(arguments_.end(), program.begin(), program.end());
         arguments_.push_back(nullptr);

@@ -16,16 +16,37 @@ enum class ShimKind : std::uint8_t {
     bookkeeping  // everything else: handles, sizes, guards, allocation
 };
 
-struct ShimSignature {
-    std::string_view name;     // for example aoti_torch_cpu_sort_stable
-    std::string_view printed;  // the op in PyTorch's debug printer: at::_ops::sort_stable::call
-    std::string_view args;     // one letter per argument, in order; shim_table.inc explains the letters
-    std::string_view mutates;  // one character per argument: 'm' if the op writes to it, else '-'
-    ShimKind kind;
-    std::uint8_t integers;        // arguments in integer registers, then on the stack
-    std::uint8_t floats;          // arguments in vector registers, then on the stack
-    std::string_view names = {};  // names of an op's arguments, in order, separated by blanks; may be empty
+/// A part of the table's text. It is a position and not a pointer, because the loader relocates every pointer
+/// of a preloaded library in every process, also in those that have no model.
+class ShimText {
+  public:
+    constexpr ShimText(std::uint32_t begin, std::uint32_t size) : begin_(begin), size_(size) {}
+    operator std::string_view() const;
+    [[nodiscard]] std::string_view view() const { return *this; }
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] bool empty() const { return size_ == 0; }
+    char operator[](std::size_t index) const { return view()[index]; }
+    friend bool operator==(const ShimText& text, std::string_view other) { return text.view() == other; }
 
+  private:
+    std::uint32_t begin_;
+    std::uint32_t size_;
+};
+
+/// `Text` is std::string_view in the generated table.
+template <class Text>
+struct ShimRow {
+    Text name;     // for example aoti_torch_cpu_sort_stable
+    Text printed;  // the op in PyTorch's debug printer: at::_ops::sort_stable::call
+    Text args;     // one letter per argument, in order; shim_table.inc explains the letters
+    Text mutates;  // one character per argument: 'm' if the op writes to it, else '-'
+    ShimKind kind;
+    std::uint8_t integers;  // arguments in integer registers, then on the stack
+    std::uint8_t floats;    // arguments in vector registers, then on the stack
+    Text names;             // names of an op's arguments, in order, separated by blanks; may be empty
+};
+
+struct ShimSignature : ShimRow<ShimText> {
     /// Returns the name of an argument, or "" if it has none.
     [[nodiscard]] std::string_view name_of(std::size_t argument) const;
     [[nodiscard]] unsigned stack_words() const {

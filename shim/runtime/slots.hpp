@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string_view>
 
 #include "serializer/flight_ring_format.hpp"
@@ -59,9 +60,11 @@ void* stub_for(const Slot& requested);
 /// Returns true if `address` is one of our stubs.
 bool is_stub(const void* address);
 
-extern Slot g_slots[kSlots];
-inline const Slot& slot_at(std::uint64_t number) {
-    return g_slots[number];
+/// Room for kSlots slots. stub_for() creates each at its first use, so that the library's file and a process
+/// that has no model do not hold a megabyte of unused slots.
+extern std::byte g_slots[kSlots * sizeof(Slot)];
+inline Slot& slot_at(std::uint64_t number) {
+    return *std::launder(reinterpret_cast<Slot*>(g_slots + number * sizeof(Slot)));
 }
 
 /// The roles, as bits, that the calling thread does not inspect during the current run. The thunk calls their

@@ -1,0 +1,28 @@
+# Precompiles the standard headers that most files include, once for each set of flags. Presets for sanitizers
+# and the copy for clang-tidy set CMAKE_DISABLE_PRECOMPILE_HEADERS, so that CI finds a missing include.
+add_library(aoti_dbg_small INTERFACE)
+target_compile_options(aoti_dbg_small INTERFACE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:RelWithDebInfo>>:-Os>)
+
+set(AOTI_DBG_HEADERS
+  <algorithm> <array> <atomic> <cerrno> <charconv> <cstddef> <cstdint> <cstdio> <cstdlib> <cstring> <deque>
+  <functional> <iterator> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <unordered_map>
+  <utility> <vector>)
+foreach(kind fast small)
+  add_library(aoti_dbg_precompiled_${kind} OBJECT ${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp)
+  target_link_libraries(aoti_dbg_precompiled_${kind} PRIVATE aoti_dbg_flags)
+  target_precompile_headers(aoti_dbg_precompiled_${kind} PRIVATE ${AOTI_DBG_HEADERS})
+endforeach()
+target_link_libraries(aoti_dbg_precompiled_small PRIVATE aoti_dbg_small)
+
+# With precompiled headers GCC 12 reports overflows inside std::string that do not exist. Builds without them keep
+# the warnings.
+set(warnings "-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-restrict")
+add_library(aoti_dbg_precompiled_warnings INTERFACE)
+target_compile_options(aoti_dbg_precompiled_warnings INTERFACE
+  "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<NOT:$<BOOL:${CMAKE_DISABLE_PRECOMPILE_HEADERS}>>>:${warnings}>")
+
+# aoti_dbg_precompiled(TARGET fast|small)
+function(aoti_dbg_precompiled target kind)
+  target_precompile_headers(${target} REUSE_FROM aoti_dbg_precompiled_${kind})
+  target_link_libraries(${target} PRIVATE aoti_dbg_precompiled_warnings)
+endfunction()
