@@ -1,4 +1,5 @@
-// Finds a note in an ELF file (System V ABI, generic part, chapter 5). It accepts any bytes and copies nothing.
+// Finds a note in an ELF file (System V ABI, generic part, chapter 5). It accepts any bytes and copies
+// nothing.
 #pragma once
 
 #include <optional>

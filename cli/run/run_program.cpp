@@ -53,10 +53,11 @@ void warn_of_other_version() {
     const std::string library = find_library().value_or("");
     const std::string version = library_version(library);
     if (version.empty() || version == AOTI_DBG_VERSION) return;
-    message(Severity::warn,
-            "%s: expected version %s (this command's), got %s. The program starts nevertheless, but its report "
-            "may be incomplete. Install the command and the library from the same release.",
-            library.c_str(), AOTI_DBG_VERSION, version.c_str());
+    message(
+        Severity::warn,
+        "%s: expected version %s (this command's), got %s. The program starts nevertheless, but its report "
+        "may be incomplete. Install the command and the library from the same release.",
+        library.c_str(), AOTI_DBG_VERSION, version.c_str());
 }
 
 /// Warns only about a typed flag, because a variable may be set for many commands.
