@@ -45,11 +45,15 @@ TEST_CASE(
     const std::string where =
         GENERATE(as<std::string>(), ".", "../lib", "../lib64", multiarch(), "../lib/aoti-dbg", "../aoti_dbg",
                  "../lib/python3.11/site-packages/aoti_dbg", "../lib64/python3.8/site-packages/aoti_dbg",
-                 "../lib/python3/dist-packages/aoti_dbg", "../lib/python3.11/dist-packages/aoti_dbg",
-                 "../../aoti_dbg");
+                 "../lib/python3/dist-packages/aoti_dbg", "../lib/python3.11/dist-packages/aoti_dbg");
     CAPTURE(where);
     const Installation installation(where, "prefix/bin");
     CHECK(installation.variable("LD_PRELOAD") == installation.library(where));
+}
+
+TEST_CASE("A command in an unpacked wheel finds the library of the wheel") {
+    const Installation installation("../../aoti_dbg", "wheel/aoti_dbg-0.1.0.data/scripts");
+    CHECK(installation.variable("LD_PRELOAD") == installation.library("../../aoti_dbg"));
 }
 
 TEST_CASE("A linked command, or a linked prefix, finds the library of the installation it leads to") {

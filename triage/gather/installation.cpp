@@ -20,14 +20,17 @@ namespace {
 /// The folders of the wheel's package if `bin` is where the package manager put the command.
 std::vector<fs::path> wheel_packages(const fs::path& bin) {
     constexpr const char* kPackage = "aoti_dbg";
-    // `pip install --target`, and an unpacked wheel to which `uv` with link mode `symlink` leads.
-    std::vector<fs::path> packages = {bin / ".." / kPackage, bin / ".." / ".." / kPackage};
+    // `pip install --target`.
+    std::vector<fs::path> packages = {bin / ".." / kPackage};
+    // An unpacked wheel, to which `uv` can link an environment.
+    if (bin.filename() == "scripts") packages.push_back(bin / ".." / ".." / kPackage);
     for (const char* lib : {"lib", "lib64"}) {
         std::error_code failed;
-        for (const fs::directory_entry& entry : fs::directory_iterator(bin / ".." / lib, failed)) {
-            if (!entry.path().filename().string().starts_with("python")) continue;
+        fs::directory_iterator entry(bin / ".." / lib, failed);
+        for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+            if (!entry->path().filename().string().starts_with("python")) continue;
             for (const char* modules : {"site-packages", "dist-packages"})
-                packages.push_back(entry.path() / modules / kPackage);
+                packages.push_back(entry->path() / modules / kPackage);
         }
     }
     return packages;
