@@ -16,6 +16,7 @@
 #include "cli/run/run_command.hpp"
 #include "cli/run/run_program.hpp"
 #include "cli/show/show_command.hpp"
+#include "cli/version.hpp"
 #include "config/words.hpp"
 
 namespace aoti_dbg::cli {
@@ -42,7 +43,7 @@ Commands all_commands() {
 }
 
 void declare(CLI::App& app, const Commands& commands) {
-    app.set_version_flag("--version", std::string("aoti-dbg ") + AOTI_DBG_VERSION, "Print the version.");
+    app.set_version_flag("--version", version_text(), "Print the version and what it supports.");
     app.set_help_flag("-h,--help", "Print this help.");
     app.formatter(std::make_shared<HelpFormatter>());
     app.require_subcommand(1);

@@ -8,6 +8,11 @@ if(AOTI_DBG_TORCH_PYTHON)
   file(GLOB wheel_includes ${venv_bin}/../lib/python*/site-packages/nvidia/*/include)
   list(APPEND hints ${wheel_includes})
 endif()
+# When pip builds a wheel, its build environment is a prefix.
+foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
+  file(GLOB wheel_includes ${prefix}/nvidia/*/include)
+  list(APPEND hints ${wheel_includes})
+endforeach()
 find_path(AOTI_DBG_CUDA_INCLUDE cuda.h HINTS ${hints})
 if(NOT AOTI_DBG_CUDA_INCLUDE)
   message(FATAL_ERROR

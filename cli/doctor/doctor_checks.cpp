@@ -98,6 +98,13 @@ Check check_library(const LibraryFacts& facts) {
     if (facts.path.empty()) {
         return failure("library", "libaoti_dbg.so was not found", "Install it beside aoti-dbg or in ../lib.");
     }
+    // A mismatch explains every other problem with the library.
+    if (!facts.version.empty() && facts.version != facts.own_version) {
+        return failure("library",
+                       facts.path + ": expected version " + facts.own_version + " (this command's), got " +
+                           facts.version,
+                       "Install the command and the library from the same release.");
+    }
     if (!facts.is_loaded) {
         const std::string why = !facts.loader.empty()    ? facts.loader
                                 : !facts.trouble.empty() ? "the test process " + facts.trouble
@@ -115,12 +122,6 @@ Check check_library(const LibraryFacts& facts) {
     if (facts.version.empty()) {
         return warning("library", facts.path + " loads, but does not report its version",
                        "Install the library from aoti-dbg " + facts.own_version + ".");
-    }
-    if (facts.version != facts.own_version) {
-        return failure("library",
-                       facts.path + ": expected version " + facts.own_version + " (this command's), got " +
-                           facts.version,
-                       "Install the command and the library from the same release.");
     }
     return ok("library", facts.path + ", version " + facts.version + ", loads");
 }

@@ -49,7 +49,7 @@ struct LibraryFacts {
     Trouble trouble;
     bool is_loaded = false;
     std::string loader;       // one line of the loader's output
-    std::string version;      // as the library reports it; empty if it did not
+    std::string version;      // as the library says, in its file or once loaded; empty if it does not
     std::string own_version;  // the command's version
 };
 

@@ -171,6 +171,7 @@ std::pair<LibraryFacts, DoorFacts> try_library(const DriverFacts& driver, Millis
     library.path = find_library().value_or("");
     doors.has_gpu = driver.has_gpu();
     if (library.path.empty()) return {library, doors};
+    library.version = library_version(library.path);
     const TemporaryFolder folder;
     if (folder.path().empty()) {
         library.trouble = "could not be started: cannot create a temporary directory (check TMPDIR)";
@@ -187,7 +188,7 @@ std::pair<LibraryFacts, DoorFacts> try_library(const DriverFacts& driver, Millis
     const ChildEnd end = run_child(child_arguments(doors.has_gpu ? "doors" : "library"), deadline);
     doors.trouble = trouble_of(end, deadline);
     library.loader = loader_line(end.err);
-    library.version = tally.library_version();
+    if (library.version.empty()) library.version = tally.library_version();
     read_doors(end.out, doors);
     // Without this line, the child failed under the library alone, before it reached the driver.
     if (doors.dlsym_of.empty()) library.trouble = doors.trouble;

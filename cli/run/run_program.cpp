@@ -29,6 +29,7 @@
 #include "cli/run/run_environment.hpp"
 #include "config/pattern.hpp"
 #include "config/selection.hpp"
+#include "triage/gather/installation.hpp"
 #include "triage/gather/machine_facts.hpp"
 #include "triage/gather/tally_page.hpp"
 
@@ -45,6 +46,18 @@ void warn_of(const Finding& finding, bool preload) {
     message(Severity::warn, "%s %s. %s%s %s", finding.file.c_str(), finding.why.c_str(),
             preload ? "The program starts nevertheless." : "The program starts without the library.",
             passes_on ? " Programs that it starts may still be recorded." : "", finding.advice.c_str());
+}
+
+/// The formats of the files have versions, so the command can still read most of what the library writes.
+void warn_of_other_version() {
+    const std::string library = find_library().value_or("");
+    const std::string version = library_version(library);
+    if (version.empty() || version == AOTI_DBG_VERSION) return;
+    message(
+        Severity::warn,
+        "%s: expected version %s (this command's), got %s. The program starts nevertheless, but its report "
+        "may be incomplete. Install the command and the library from the same release.",
+        library.c_str(), AOTI_DBG_VERSION, version.c_str());
 }
 
 /// Warns only about a typed flag, because a variable may be set for many commands.
@@ -304,6 +317,7 @@ int run_program(const RunRequest& request) {
     const TallyPage tally;
     const std::optional<Options> options = set_environment(request, preload, tally.path());
     if (!options) return kOwnTrouble;
+    if (preload) warn_of_other_version();
     warn_of(finding, preload);
     warn_of_no_verdict(request, *options);
     std::optional<OutPlace> place(std::in_place, *options, tally.start_unix_ns());

@@ -125,6 +125,27 @@ TEST_CASE("A library that the loader refuses is reported with the loader's messa
     CHECK(contains(outcome.out, "ERROR: ld.so: "));
 }
 
+TEST_CASE("A library from another release is a failure, although it loads") {
+    const TempFolder folder;
+    fs::copy_file(AOTI_DBG_TOOL, folder.path() / "aoti-dbg");
+    const fs::path library = folder.path() / "libaoti_dbg.so";
+    std::string bytes = read_text(fs::path(AOTI_DBG_TOOL).parent_path() / "libaoti_dbg.so");
+    const std::string owner("aoti-dbg\0\0\0\0", 12);
+    const std::size_t note = bytes.find(owner + "0.");
+    REQUIRE(note != std::string::npos);
+    bytes[note + owner.size()] = '9';
+    write_text(library, bytes);
+    fs::permissions(library, fs::perms::owner_all);
+    const std::string tool = folder.path() / "aoti-dbg";
+    const Outcome outcome = run_bare({tool, "doctor"}, {}, std::chrono::seconds(60), folder.path());
+    CHECK(outcome.exit_code == 1);
+    CHECK(contains(outcome.out,
+                   "FAILURE  library      " + fs::canonical(library).string() + ": expected version 0."));
+    CHECK(contains(outcome.out, " (this command's), got 9."));
+    CHECK(contains(outcome.out, "Install the command and the library from the same release."));
+    CHECK(contains(outcome.out, "model loads (dlsym) are intercepted"));
+}
+
 #ifdef AOTI_DBG_HAS_FAKE_CUDA
 
 Variables with_driver(Variables variables = {}) {

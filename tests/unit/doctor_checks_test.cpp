@@ -90,7 +90,11 @@ TEST_CASE("A library of another version is a failure, and one without a version 
     LibraryFacts facts = sound_library();
     facts.version = "0.0.9";
     CHECK(state_of(check_library(facts)) == kFailure);
-    CHECK(contains(check_library(facts).text, "0.0.9"));
+    CHECK(contains(check_library(facts).text, "expected version 0.1.0 (this command's), got 0.0.9"));
+    facts.is_loaded = false;
+    facts.trouble = "was killed by SIGSEGV";
+    CHECK(contains(check_library(facts).text, "got 0.0.9"));
+    facts = sound_library();
     facts.version.clear();
     CHECK(state_of(check_library(facts)) == kWarning);
     CHECK(state_of(check_library(sound_library())) == kOk);

@@ -1,0 +1,16 @@
+"""aoti-dbg debugs PyTorch AOTInductor models: `aoti-dbg run -- python infer.py`. It must not load the library."""
+
+import os
+
+from ._version import version
+
+__version__ = version
+__all__ = ["library_path", "version"]
+
+
+def library_path() -> str:
+    """Returns the path of libaoti_dbg.so, for LD_PRELOAD."""
+    path = os.path.join(os.path.dirname(os.path.realpath(__file__)), "libaoti_dbg.so")
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"{path} is missing. Install aoti-dbg again: pip install --force-reinstall aoti-dbg")
+    return path
