@@ -1,0 +1,6 @@
+# CPack reads this for each generator: which files go into its packages.
+if(CPACK_GENERATOR STREQUAL "DEB")
+  set(CPACK_COMPONENTS_ALL program debian dbgsym debian_dbgsym)
+else()
+  set(CPACK_COMPONENTS_ALL program anywhere dbgsym)
+endif()
