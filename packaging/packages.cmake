@@ -7,11 +7,13 @@ set(AOTI_DBG_PACKAGE_CONTACT "aoti-dbg maintainers <aoti-dbg@users.noreply.examp
 # as built, before CPack strips it.
 install(CODE "
   include(${CMAKE_CURRENT_SOURCE_DIR}/split_debug.cmake)
-  split_debug($<TARGET_FILE:aoti_dbg> \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\" ${CMAKE_OBJCOPY} ${CMAKE_READELF})
-  split_debug($<TARGET_FILE:aoti_dbg_tool> \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\" ${CMAKE_OBJCOPY} ${CMAKE_READELF})
+  foreach(file $<TARGET_FILE:aoti_dbg> $<TARGET_FILE:aoti_dbg_tool>)
+    split_debug(\"\${file}\" \"\${CMAKE_INSTALL_PREFIX}\" \"${CMAKE_CURRENT_BINARY_DIR}/debug\"
+      ${CMAKE_OBJCOPY} ${CMAKE_READELF})
+  endforeach()
   " COMPONENT dbgsym EXCLUDE_FROM_ALL)
 
-# What only Debian has: its changelog and its place for completions of zsh.
+# What only Debian has: its changelog, its place for completions of zsh, and exceptions for lintian.
 install(CODE "
   include(${CMAKE_CURRENT_SOURCE_DIR}/debian_files.cmake)
   debian_changelog(\"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${doc_folder}\" aoti-dbg ${PROJECT_VERSION}-1
@@ -20,6 +22,8 @@ install(CODE "
     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${doc_folder}/changelog.gz\")
   " COMPONENT debian EXCLUDE_FROM_ALL)
 install(FILES ${AOTI_DBG_DESCRIBED}/_aoti-dbg DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
+  COMPONENT debian EXCLUDE_FROM_ALL)
+install(FILES debian/lintian-overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME aoti-dbg
   COMPONENT debian EXCLUDE_FROM_ALL)
 install(CODE "
   set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/doc\")
@@ -41,25 +45,26 @@ set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_SOURCE_DIR}/cpack_options.cmake)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
-set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+# Debug information is compressed already, and xz takes a minute for it.
+set(CPACK_DEBIAN_COMPRESSION_TYPE gzip)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_MAIN_PACKAGE_NAME aoti-dbg)
 set(CPACK_DEBIAN_MAIN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_MAIN_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/debian/triggers)
 # Nothing else: the C++ runtime is linked statically.
 set(CPACK_DEBIAN_MAIN_PACKAGE_DEPENDS "libc6 (>= 2.34)")
 set(CPACK_COMPONENT_MAIN_DESCRIPTION "debugger for compiled PyTorch models
- aoti-dbg shows what a compiled PyTorch model (AOTInductor) does while it
- runs: its kernels, the statistics of their tensors, and the cause of a crash,
- a GPU fault or a hang. It works on unchanged programs and models.")
+aoti-dbg shows what a compiled PyTorch model (AOTInductor) does while it
+runs: its kernels, the statistics of their tensors, and the cause of a crash,
+a GPU fault or a hang. It works on unchanged programs and models.")
 set(CPACK_DEBIAN_DBGSYM_PACKAGE_NAME aoti-dbg-dbgsym)
 set(CPACK_DEBIAN_DBGSYM_PACKAGE_SECTION debug)
 set(CPACK_DEBIAN_DBGSYM_PACKAGE_DEPENDS "aoti-dbg (= ${PROJECT_VERSION}-1)")
 set(CPACK_COMPONENT_DBGSYM_DESCRIPTION "debug symbols for aoti-dbg
- The debug information of the command aoti-dbg and of its library, for gdb and
- for other debuggers.")
+The debug information of the command aoti-dbg and of its library, for gdb and
+for other debuggers.")
 
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
 set(CPACK_ARCHIVE_MAIN_FILE_NAME aoti-dbg-${PROJECT_VERSION}-linux-x86_64)
 set(CPACK_ARCHIVE_DBGSYM_FILE_NAME aoti-dbg-${PROJECT_VERSION}-linux-x86_64-dbgsym)
 

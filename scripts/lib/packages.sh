@@ -102,7 +102,7 @@ lintian_check() {
 
 # The stripped programs have no debug information, and the other package has it under their build ids.
 check_debug_information() {
-    local folder=$scratch/debug package program id debug
+    local folder=$scratch/debug package program id debug text
     rm -rf "$folder"
     for package in "$1"/*.deb; do
         unpacked "$package" "$folder" || return
@@ -118,8 +118,9 @@ check_debug_information() {
         fi
     done
     command -v gdb >/dev/null || { echo "gdb is not installed"; return; }
-    gdb -nx -batch -iex "set debug-file-directory $folder/usr/lib/debug" -ex "info line main" \
-        "$folder/usr/bin/aoti-dbg" | tee /dev/stderr | grep -q 'cli/main.cpp'
+    text=$(gdb -nx -batch -iex "set debug-file-directory $folder/usr/lib/debug" \
+        -ex "info line aoti_dbg::cli::all_commands" "$folder/usr/bin/aoti-dbg" 2>&1)
+    [[ $text == *'cli/commands.cpp"'* ]] || { echo "gdb does not find the debug information: $text"; return 1; }
 }
 
 # Uses an unpacked archive in a folder with nothing else, without variables of this shell.

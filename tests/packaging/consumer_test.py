@@ -54,7 +54,7 @@ class Consumer(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("pkg-config"), "pkg-config is not installed")
     def test_pkg_config_names_the_library_and_the_command_after_a_move(self):
-        (folder,) = {file.parent for file in self.prefix.glob("lib*/**/aoti_dbg.pc")}
+        (folder,) = {file.parent for file in self.prefix.glob("share/**/aoti_dbg.pc")}
         for variable, expected in {"library": self.library, "command": self.prefix / "bin" / "aoti-dbg"}.items():
             # pkg-config escapes blanks for a shell.
             text = output("pkg-config", f"--variable={variable}", "aoti_dbg", PKG_CONFIG_PATH=str(folder))
