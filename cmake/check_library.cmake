@@ -1,5 +1,5 @@
-# Checks libaoti_dbg.so as a file: it must need only libc, export only its hooks, and use no symbol newer than
-# the glibc of all current distributions.
+# Checks libaoti_dbg.so or the command as a file: it must need only libc, export only its hooks, and use no
+# symbol newer than the glibc of all current distributions. Without EXPORTS, exports are not checked.
 #   cmake -DLIBRARY=... -DEXPORTS="a;b;c" -DNEWEST_GLIBC=2.34 -P check_library.cmake
 execute_process(COMMAND readelf -dW ${LIBRARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND nm -D --defined-only ${LIBRARY} OUTPUT_VARIABLE defined COMMAND_ERROR_IS_FATAL ANY)
@@ -25,7 +25,7 @@ endif()
 set(found "")
 string(REPLACE "\n" ";" lines "${defined}")
 foreach(line IN LISTS lines)
-  if(line MATCHES "^[0-9a-f]+ [A-Za-z] (.+)$")
+  if(line MATCHES "^[0-9a-f]+ [A-Za-z] (.+)$" AND DEFINED EXPORTS)
     list(APPEND found ${CMAKE_MATCH_1})
   endif()
 endforeach()
