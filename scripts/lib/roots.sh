@@ -78,6 +78,19 @@ make_root() {
         rm -rf "${scratch:?}/new-$1"
 }
 
+# Makes several at once.
+make_roots() {
+    local system job jobs=() status=0
+    for system in "$@"; do
+        make_root "$system" &
+        jobs+=($!)
+    done
+    for job in "${jobs[@]}"; do
+        wait "$job" || status=$?
+    done
+    return "$status"
+}
+
 mounted=()
 unmount_roots() {
     local folder
