@@ -36,6 +36,7 @@ same_again() {
     make_packages "$1" "$scratch/again" && same_packages "$2" "$scratch/again"
 }
 
+# A ccache that rewrites paths (base_dir) changes the debug information, so the first build must not use it.
 same_elsewhere() {
     local other=$scratch/elsewhere/source folder=$1
     mkdir -p "$other" || return
