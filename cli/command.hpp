@@ -1,8 +1,9 @@
 // A command of aoti-dbg: one class in its own folder, which declares its flags, keeps their values as typed,
-// and runs. main.cpp has the list.
+// and runs. commands.cpp has the list.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,17 @@ class Command {
     /// starts. CLI11 must not read them.
     virtual Status take_program([[maybe_unused]] std::vector<std::string>& arguments) { return {}; }
 
+    /// Whether the arguments after the flags are a program with its own arguments.
+    [[nodiscard]] virtual bool starts_program() const { return false; }
+
+    /// Returns the words that an option or argument accepts, for the completion in a shell. Empty if they are
+    /// unknown.
+    [[nodiscard]] const std::vector<std::string>& words_of(const CLI::Option& option) const {
+        static const std::vector<std::string> none;
+        const auto found = words_.find(&option);
+        return found == words_.end() ? none : found->second;
+    }
+
     /// Executes the command, after parsing. Returns the exit code.
     virtual int run() = 0;
 
@@ -46,9 +58,14 @@ class Command {
         return *app.add_subcommand(name_, description)->footer(examples)->group("Commands");
     }
 
+    void accepts(const CLI::Option& option, std::vector<std::string> words) {
+        words_[&option] = std::move(words);
+    }
+
   private:
     std::string name_;
     int wrong_usage_;
+    std::map<const CLI::Option*, std::vector<std::string>> words_;
 };
 
 }  // namespace aoti_dbg::cli

@@ -1,4 +1,4 @@
-// aoti-dbg: the list of commands. It parses the command line and runs the command that it names.
+// aoti-dbg: parses the command line and runs the command that it names.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -8,49 +8,13 @@
 #include <vector>
 
 #include "base/message.hpp"
-#include "cli/command.hpp"
-#include "cli/doctor/doctor_command.hpp"
-#include "cli/explain/explain_command.hpp"
-#include "cli/help_formatter.hpp"
-#include "cli/report/report_command.hpp"
-#include "cli/run/run_command.hpp"
+#include "cli/commands.hpp"
 #include "cli/run/run_program.hpp"
-#include "cli/show/show_command.hpp"
 #include "cli/version.hpp"
 #include "config/words.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
-
-constexpr const char* kExamples =
-    "Examples:\n"
-    "  aoti-dbg run -- python infer.py            print each kernel\n"
-    "  aoti-dbg run --triage -- python infer.py   explain a crash\n"
-    "  aoti-dbg show aoti_dbg                     print the last calls\n"
-    "  aoti-dbg doctor                            check this machine\n";
-
-using Commands = std::vector<std::unique_ptr<Command>>;
-
-/// Returns the commands in the order of the help.
-Commands all_commands() {
-    Commands commands;
-    commands.push_back(std::make_unique<RunCommand>());
-    commands.push_back(std::make_unique<ShowCommand>());
-    commands.push_back(std::make_unique<ReportCommand>());
-    commands.push_back(std::make_unique<ExplainCommand>());
-    commands.push_back(std::make_unique<DoctorCommand>());
-    return commands;
-}
-
-void declare(CLI::App& app, const Commands& commands) {
-    app.set_version_flag("--version", version_text(), "Print the version and what it supports.");
-    app.set_help_flag("-h,--help", "Print this help.");
-    app.formatter(std::make_shared<HelpFormatter>());
-    app.require_subcommand(1);
-    app.footer(kExamples);
-    for (const std::unique_ptr<Command>& command : commands)
-        command->add_to(app);
-}
 
 /// Returns nullptr for any other word.
 Command* command_named(const std::string& word, const Commands& commands) {
@@ -69,8 +33,8 @@ int refuse_unknown(const std::string& word, const Commands& commands) {
 
 int dispatch(std::vector<std::string> arguments) {
     const Commands commands = all_commands();
-    CLI::App app{"Show what AOTInductor models do, on the unchanged binary.", "aoti-dbg"};
-    declare(app, commands);
+    CLI::App app(kDescription, "aoti-dbg");
+    declare_all(app, commands, version_text());
     if (arguments.empty()) {
         std::fputs(app.help().c_str(), stderr);
         return kWrongUsage;

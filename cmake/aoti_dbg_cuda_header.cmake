@@ -21,3 +21,8 @@ if(NOT AOTI_DBG_CUDA_INCLUDE)
 endif()
 add_library(aoti_dbg_cuda_header INTERFACE)
 target_include_directories(aoti_dbg_cuda_header SYSTEM INTERFACE ${AOTI_DBG_CUDA_INCLUDE})
+# The header of a wheel is in a home directory, which debug information must not name.
+if(NOT AOTI_DBG_CUDA_INCLUDE MATCHES "^/usr/")
+  target_compile_options(aoti_dbg_cuda_header INTERFACE
+    $<$<COMPILE_LANGUAGE:C,CXX>:-ffile-prefix-map=${AOTI_DBG_CUDA_INCLUDE}=cuda>)
+endif()

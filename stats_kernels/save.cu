@@ -8,7 +8,8 @@
 
 namespace aoti_dbg::device {
 
-namespace {
+// In an unnamed namespace, nvcc would put a hash of the folder into the names of functions.
+inline namespace save_kernel {
 
 constexpr unsigned kGroupsOfTurn = 4;  // in flight per thread
 
@@ -108,7 +109,7 @@ __device__ void leave_line(const SaveJob& job, BytesHash hash, unsigned sequence
     send_line(words, lane < 4, to, sequence);
 }
 
-}  // namespace
+}  // namespace save_kernel
 
 }  // namespace aoti_dbg::device
 

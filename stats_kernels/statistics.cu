@@ -8,7 +8,8 @@
 
 namespace aoti_dbg::device {
 
-namespace {
+// In an unnamed namespace, nvcc would put a hash of the folder into the names of functions.
+inline namespace statistics_kernel {
 
 /// What a thread reads of a tensor in one sweep. It covers whole groups in memory or staged, for vector
 /// loads, and the elements in shared().end if the thread has them. It is small enough for registers.
@@ -258,7 +259,7 @@ __device__ void fetch_job(const StatisticsLaunch& launch) {
     if (shared_job().rank > 0 || is_float8(shared_job().dtype)) fetch_more(launch);
 }
 
-}  // namespace
+}  // namespace statistics_kernel
 
 }  // namespace aoti_dbg::device
 

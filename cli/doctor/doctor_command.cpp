@@ -26,7 +26,8 @@ constexpr const char* kExamples =
 void DoctorCommand::add_to(CLI::App& app) {
     CLI::App& own = declare(app, "Check whether this machine is ready.", kExamples);
     own.add_flag("--fault", fault_, "Also make a kernel fault in a child process, and check its report.");
-    own.add_option("--format", format_, "Print text or json. Default: text.")->type_name("FORMAT");
+    accepts(*own.add_option("--format", format_, "Print text or json. Default: text.")->type_name("FORMAT"),
+            {"text", "json"});
     own.add_option("--seconds", seconds_, "Time limit of each trial, 1 to 3600. Default: 30.")
         ->type_name("N");
     own.add_option("--child", child_)->group("");

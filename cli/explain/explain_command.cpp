@@ -47,9 +47,13 @@ std::string page_of(const CodeInfo& code) {
 }  // namespace
 
 void ExplainCommand::add_to(CLI::App& app) {
-    declare(app, "Explain the code of a finding, report or error.", kExamples)
-        .add_option("code", code_, "A code such as AD1203. Without it: list all codes.")
-        ->type_name("");
+    CLI::App& own = declare(app, "Explain the code of a finding, report or error.", kExamples);
+    std::vector<std::string> codes;
+    for (const CodeInfo& code : all_codes())
+        codes.push_back(code_text(code.number));
+    accepts(
+        *own.add_option("code", code_, "A code such as AD1203. Without it: list all codes.")->type_name(""),
+        std::move(codes));
 }
 
 int ExplainCommand::run() {

@@ -56,22 +56,41 @@ Result<std::size_t> program_begin(const CLI::App& app, const std::vector<std::st
 RunCommand::RunCommand() : Command("run", kOwnTrouble) {}
 
 void RunCommand::add_to(CLI::App& app) {
-    app_ = &declare(app, "Run a program and show what its models do.", "");
+    app_ = &declare(app, "Run a program and show what its models do.", kRunExamples);
     app_->formatter_fn([](const CLI::App*, const std::string&, CLI::AppFormatMode mode) {
         return run_help(mode == CLI::AppFormatMode::All ? HelpScreen::all : HelpScreen::common);
     });
     app_->set_help_all_flag("--help-all");
+    // run_help() prints the descriptions. They are here for packaging/.
+    for (const OwnFlag& own : own_flags())
+        if (own.value_name.empty())
+            app_->get_option(std::string(own.flag.substr(own.flag.rfind("--"))))
+                ->description(std::string(own.brief))
+                ->group(std::string(title_of(own.group)));
     for (const OptionInfo& info : option_table()) {
         if (info.flag.empty()) continue;
         OptionFlag& flag = options_.emplace_back(OptionFlag{&info, {}, nullptr});
         const std::string name(info.flag);
         flag.option = is_switch(info) ? app_->add_flag(name, flag.value) : app_->add_option(name, flag.value);
-        flag.option->take_last();
+        flag.option->take_last()
+            ->description(std::string(info.brief))
+            ->group(std::string(title_of(info.group)));
+        if (!is_switch(info)) flag.option->type_name(std::string(info.value_name));
     }
-    app_->add_option("--require", require_)->take_last();
-    app_->add_option("--error-exitcode", error_exitcode_)->take_last();
-    app_->add_option("--annotate", annotate_)->take_last();
-    app_->add_option("--junit", junit_)->take_last();
+    add_own("--require", require_, {"library", "model", "launch", "none"});
+    add_own("--error-exitcode", error_exitcode_, {});
+    add_own("--annotate", annotate_, {"github", "none"});
+    add_own("--junit", junit_, {});
+}
+
+void RunCommand::add_own(const std::string& name, std::string& value, std::vector<std::string> words) {
+    CLI::Option& option = *app_->add_option(name, value)->take_last();
+    for (const OwnFlag& own : own_flags())
+        if (own.flag == name)
+            option.type_name(std::string(own.value_name))
+                ->description(std::string(own.brief))
+                ->group(std::string(title_of(own.group)));
+    accepts(option, std::move(words));
 }
 
 Status RunCommand::take_program(std::vector<std::string>& arguments) {

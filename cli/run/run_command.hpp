@@ -17,6 +17,7 @@ class RunCommand final : public Command {
     RunCommand();
     void add_to(CLI::App& app) override;
     Status take_program(std::vector<std::string>& arguments) override;
+    [[nodiscard]] bool starts_program() const override { return true; }
     int run() override;
 
   private:
@@ -26,6 +27,9 @@ class RunCommand final : public Command {
         std::string value;
         CLI::Option* option;
     };
+
+    /// Declares a flag of own_flags().
+    void add_own(const std::string& name, std::string& value, std::vector<std::string> words);
 
     /// These store flags in the request and return what is wrong with them, or an empty string.
     std::string read_variables(RunRequest& request) const;

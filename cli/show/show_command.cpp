@@ -40,9 +40,11 @@ void ShowCommand::add_to(CLI::App& app) {
         ->type_name("N");
     own.add_flag("--all", all_, "Print every call in the ring.");
     own.add_option("--thread", thread_, "Print only calls of the thread with this id.")->type_name("ID");
-    own.add_option("--format", format_,
-                   "Print the recorded tensors (level 2) instead of calls: as text, compact or jsonl.")
-        ->type_name("FORMAT");
+    accepts(
+        *own.add_option("--format", format_,
+                        "Print the recorded tensors (level 2) instead of calls: as text, compact or jsonl.")
+             ->type_name("FORMAT"),
+        {"text", "compact", "jsonl"});
 }
 
 int ShowCommand::run() {

@@ -20,6 +20,13 @@ clang-format command -v clang-format
 clang-tidy command -v clang-tidy
 clang command -v clang++
 gdb command -v gdb
+fakeroot command -v fakeroot
+lintian command -v lintian
+debootstrap command -v debootstrap
+man-db command -v man
+pkg-config command -v pkg-config
+zsh command -v zsh
+fish command -v fish
 TABLE
     fi
 }

@@ -1,5 +1,5 @@
 // Hidden versions of functions that the static C++ runtime needs from newer glibc releases and from libm.
-// They let the library load on older systems. Nothing here is exported.
+// They let the library and the command load on older systems. Nothing here is exported.
 #include <link.h>
 #include <sys/random.h>
 
