@@ -67,6 +67,7 @@ _STUB = ("{bench}/passage_bench", "stub", _MANY)
 _PRINTING_STUB = ("{bench}/passage_bench", "stub", _FEW)
 _LAUNCH = ("{bench}/launch_bench", _MANY)
 _PRINTING_LAUNCH = ("{bench}/launch_bench", _FEW)
+_START = ("{bench}/start_bench", "20")
 _EMPTY = ("{gpu}/empty_kernels",)
 
 
@@ -175,6 +176,12 @@ GROUPS = (
         Variant(_FILTER, _LAUNCH, True, _NOTHING_SELECTED),
         Variant("level 3, recorded and not printed", _LAUNCH, True, _LEVEL_3, limit=(ADDED, 150)),
         Variant("level 3 into a file (scope all)", _PRINTING_LAUNCH, True, _ALL, True, (ADDED, 150)),
+    )),
+    Group("start", "A program that does nothing, from start to end", "ms", False, False, (
+        Variant("bare", _START),
+        Variant("level 0", _START, True, _OFF),
+        Variant("level 3", _START, True, _LEVEL_3),
+        Variant("triage", _START, True, {**_OFF, "AOTI_DBG_TRIAGE": "1", "AOTI_DBG_OUT": "{scratch}/out"}),
     )),
     Group("transformer-cpu", "Transformer of 2 layers, fp32, width 64, on one CPU thread, a run", "us", False, True,
           _transformer("cpu", False)),

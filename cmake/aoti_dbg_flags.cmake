@@ -54,17 +54,17 @@ target_link_libraries(aoti_dbg_flags INTERFACE Threads::Threads)
 
 include(aoti_dbg_precompiled)
 
-# aoti_dbg_library(NAME base SOURCES a.cpp b.cpp LINK aoti_dbg_base ... [SMALL])
+# aoti_dbg_library(NAME base SOURCES a.cpp b.cpp LINK aoti_dbg_base ... [SMALL] [PRECOMPILE <header>])
 # Declares one static library per folder, aoti_dbg_<NAME>. Includes start at the root: "base/status.hpp".
 # SMALL: code that runs once or seldom. It is compiled for size, which also compiles faster.
+# PRECOMPILE: another header that most of its files include.
 function(aoti_dbg_library)
-  cmake_parse_arguments(ARG "SMALL" "NAME" "SOURCES;LINK" ${ARGN})
-  add_library(aoti_dbg_${ARG_NAME} STATIC ${ARG_SOURCES})
-  target_link_libraries(aoti_dbg_${ARG_NAME} PUBLIC aoti_dbg_flags ${ARG_LINK})
+  cmake_parse_arguments(ARG "SMALL" "NAME;PRECOMPILE" "SOURCES;LINK" ${ARGN})
+  set(target aoti_dbg_${ARG_NAME})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  target_link_libraries(${target} PUBLIC aoti_dbg_flags ${ARG_LINK})
   if(ARG_SMALL)
-    target_link_libraries(aoti_dbg_${ARG_NAME} PRIVATE aoti_dbg_small)
-    aoti_dbg_precompiled(aoti_dbg_${ARG_NAME} small)
-  else()
-    aoti_dbg_precompiled(aoti_dbg_${ARG_NAME} fast)
+    target_link_libraries(${target} PRIVATE aoti_dbg_small)
   endif()
+  aoti_dbg_precompiled(${target} "${ARG_SMALL}" "${ARG_PRECOMPILE}")
 endfunction()

@@ -1,7 +1,9 @@
-# Precompiles the standard headers that most files include, once for each set of flags. Presets for sanitizers
-# and the copy for clang-tidy set CMAKE_DISABLE_PRECOMPILE_HEADERS, so that CI finds a missing include.
+# Precompiles the standard headers that most files include, once for each set of flags. CI configures a copy for
+# clang-tidy with CMAKE_DISABLE_PRECOMPILE_HEADERS, which finds a missing include.
 add_library(aoti_dbg_small INTERFACE)
-target_compile_options(aoti_dbg_small INTERFACE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:RelWithDebInfo>>:-Os>)
+if(NOT AOTI_DBG_SANITIZE)
+  target_compile_options(aoti_dbg_small INTERFACE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:RelWithDebInfo>>:-Os>)
+endif()
 
 set(AOTI_DBG_HEADERS
   <algorithm> <array> <atomic> <cerrno> <charconv> <cstddef> <cstdint> <cstdio> <cstdlib> <cstring> <deque>
@@ -21,8 +23,14 @@ add_library(aoti_dbg_precompiled_warnings INTERFACE)
 target_compile_options(aoti_dbg_precompiled_warnings INTERFACE
   "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<NOT:$<BOOL:${CMAKE_DISABLE_PRECOMPILE_HEADERS}>>>:${warnings}>")
 
-# aoti_dbg_precompiled(TARGET fast|small)
-function(aoti_dbg_precompiled target kind)
-  target_precompile_headers(${target} REUSE_FROM aoti_dbg_precompiled_${kind})
+# aoti_dbg_precompiled(target is_small header): see aoti_dbg_library. `header` may be empty.
+function(aoti_dbg_precompiled target is_small header)
+  if(header)
+    target_precompile_headers(${target} PRIVATE ${AOTI_DBG_HEADERS} ${header})
+  elseif(is_small)
+    target_precompile_headers(${target} REUSE_FROM aoti_dbg_precompiled_small)
+  else()
+    target_precompile_headers(${target} REUSE_FROM aoti_dbg_precompiled_fast)
+  endif()
   target_link_libraries(${target} PRIVATE aoti_dbg_precompiled_warnings)
 endfunction()

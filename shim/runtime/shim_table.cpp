@@ -51,10 +51,10 @@ constexpr auto kText = [] {
 
 template <std::size_t... Row>
 constexpr std::array<ShimSignature, sizeof...(Row)> packed(std::index_sequence<Row...>) {
-    std::uint32_t end = 0;
+    std::int32_t end = 0;
     const auto next = [&end](std::string_view text) {
         const ShimText taken(end, static_cast<std::uint32_t>(text.size()));
-        end += static_cast<std::uint32_t>(text.size());
+        end += static_cast<std::int32_t>(text.size());
         return taken;
     };
     const auto signature = [&next](const ShimRow<std::string_view>& row) {
@@ -71,6 +71,12 @@ constexpr std::array<ShimSignature, sizeof...(Row)> packed(std::index_sequence<R
 constexpr auto kShims = packed(std::make_index_sequence<std::size(kRows)>());
 
 }  // namespace
+
+ShimText ShimText::outside(std::string_view text) {
+    const auto distance =
+        reinterpret_cast<std::intptr_t>(text.data()) - reinterpret_cast<std::intptr_t>(kText.data());
+    return {static_cast<std::int32_t>(distance), static_cast<std::uint32_t>(text.size())};
+}
 
 ShimText::operator std::string_view() const {
     return {kText.data() + begin_, size_};

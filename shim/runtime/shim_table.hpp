@@ -20,7 +20,9 @@ enum class ShimKind : std::uint8_t {
 /// of a preloaded library in every process, also in those that have no model.
 class ShimText {
   public:
-    constexpr ShimText(std::uint32_t begin, std::uint32_t size) : begin_(begin), size_(size) {}
+    constexpr ShimText(std::int32_t begin, std::uint32_t size) : begin_(begin), size_(size) {}
+    /// A text outside the table, in the same library or program. Tests write signatures with it.
+    static ShimText outside(std::string_view text);
     operator std::string_view() const;
     [[nodiscard]] std::string_view view() const { return *this; }
     [[nodiscard]] std::size_t size() const { return size_; }
@@ -29,7 +31,7 @@ class ShimText {
     friend bool operator==(const ShimText& text, std::string_view other) { return text.view() == other; }
 
   private:
-    std::uint32_t begin_;
+    std::int32_t begin_;  // from the start of the table's text
     std::uint32_t size_;
 };
 

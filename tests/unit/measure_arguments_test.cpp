@@ -50,7 +50,9 @@ TensorHandle handle(std::uintptr_t number) {
 }
 
 ShimSignature shim(std::string_view letters) {
-    return {"aoti_torch_cpu_thing", "at::_ops::thing::call", letters, "", ShimKind::op, 0, 0};
+    const auto text = &ShimText::outside;
+    return {{text("aoti_torch_cpu_thing"), text("at::_ops::thing::call"), text(letters), text(""),
+             ShimKind::op, 0, 0, text("")}};
 }
 
 /// A call site as the only one of a model, with its plan.
@@ -415,7 +417,8 @@ TEST_CASE("Scalars and strings have the names of the shim's header, and absent o
     const double scale = 0.125;
     const char* const algorithm = "fast";
     ShimSignature op = shim("iAnBnAnsSZWDZWDbu");
-    op.names = "self dim dim_len_ mask mask_len_ many many_len_ mode algorithm dtype bins scale a b c flag n";
+    op.names = ShimText::outside(
+        "self dim dim_len_ mask mask_len_ many many_len_ mode algorithm dtype bins scale a b c flag n");
     Frame frame;
     frame.integer(16).pointer(dims).integer(2).pointer(mask).integer(3).pointer(many).integer(5);
     frame.pointer("reflect").pointer(&algorithm).pointer(&dtype).pointer(&bins).pointer(&scale);
@@ -447,7 +450,7 @@ TEST_CASE("A list of unknown length is left out, and so is one of unknown kind")
 TEST_CASE("Numbers that the op returns are listed after it") {
     const std::int64_t made = 77;
     ShimSignature op = shim("iW");
-    op.names = "self ret4";
+    op.names = ShimText::outside("self ret4");
     Frame frame;
     frame.integer(16).pointer(&made);
     CHECK(labels(of_shim(op, frame, nullptr, false)) == Labels{"arg0"});
