@@ -1,26 +1,24 @@
 // Writes the man page and the completions of aoti-dbg into a folder. The build runs it. It is not installed.
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
 
-#include "cli/commands.hpp"
-#include "packaging/description.hpp"
+#include "packaging/describe.hpp"
 
-int main(int argc, char** argv) {
-    if (argc != 3) {
-        std::fputs("usage: aoti_dbg_describe FOLDER VERSION\n", stderr);
-        return 2;
-    }
-    namespace packaging = aoti_dbg::packaging;
-    const std::filesystem::path folder = argv[1];
+namespace {
+
+namespace packaging = aoti_dbg::packaging;
+
+int write_files(const std::filesystem::path& folder, const std::string& version) {
     const aoti_dbg::cli::Commands commands = aoti_dbg::cli::all_commands();
     CLI::App app(aoti_dbg::cli::kDescription, "aoti-dbg");
-    aoti_dbg::cli::declare_all(app, commands, argv[2]);
+    aoti_dbg::cli::declare_all(app, commands, version);
     const packaging::Description description = packaging::describe(app, commands);
     const std::pair<const char*, std::string> files[] = {
-        {"aoti-dbg.1", packaging::man_page(description, argv[2])},
+        {"aoti-dbg.1", packaging::man_page(description, version)},
         {"aoti-dbg.bash", packaging::bash_completion(description)},
         {"_aoti-dbg", packaging::zsh_completion(description)},
         {"aoti-dbg.fish", packaging::fish_completion(description)},
@@ -36,4 +34,17 @@ int main(int argc, char** argv) {
         }
     }
     return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        if (argc == 3) return write_files(argv[1], argv[2]);
+        std::fputs("usage: aoti_dbg_describe FOLDER VERSION\n", stderr);
+        return 2;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "error: %s\n", error.what());
+        return 1;
+    }
 }

@@ -1,8 +1,10 @@
-// See description.hpp.
+// See description.hpp and describe.hpp.
 #include "packaging/description.hpp"
 
 #include <algorithm>
 #include <utility>
+
+#include "packaging/describe.hpp"
 
 namespace aoti_dbg::packaging {
 namespace {

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/commands.hpp"
 #include "config/options_table.hpp"
 
 namespace aoti_dbg::packaging {
@@ -37,9 +36,6 @@ struct Description {
     DescribedCommand general;
     std::vector<DescribedCommand> commands;
 };
-
-/// Hidden options and arguments are left out.
-Description describe(const CLI::App& app, const cli::Commands& commands);
 
 /// Returns the words in a list of values in words, such as `off` and `wait` in "off, wait or 1 to 9".
 std::vector<std::string> words_in_values(std::string_view values);

@@ -32,7 +32,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string completer(const DescribedOption& option) {
-    const std::string words = "(" + joined_words(option.words, " ") + ")";
+    std::string words = "(" + joined_words(option.words, " ") + ")";
     switch (option.kind) {
         case ValueKind::file:
             // Both the words and files.

@@ -1,4 +1,4 @@
-// Precompiled once for all tests where that saves enough time (see CMakeLists.txt).
+// Precompiled once for all tests (see CMakeLists.txt). About thirty of them read JSON.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 #include <string>

@@ -1,0 +1,13 @@
+// Reads the description from the declared commands. Apart from description.hpp, because CLI11 takes seconds
+// to compile.
+#pragma once
+
+#include "cli/commands.hpp"
+#include "packaging/description.hpp"
+
+namespace aoti_dbg::packaging {
+
+/// Hidden options and arguments are left out.
+Description describe(const CLI::App& app, const cli::Commands& commands);
+
+}  // namespace aoti_dbg::packaging
