@@ -13,7 +13,7 @@ extern "C" __attribute__((visibility("hidden"))) const char aoti_dbg_stubs[];
 
 namespace aoti_dbg {
 
-alignas(Slot) std::byte g_slots[kSlots * sizeof(Slot)];
+SlotRoom g_slots[kSlots];
 __thread std::uint32_t t_unwatched_roles __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {
@@ -63,7 +63,7 @@ void* stub_for(const Slot& requested) {
         return nullptr;
     }
     // The caller publishes the stub's address later, when it writes the address into an import slot.
-    Slot& slot = *new (g_slots + number * sizeof(Slot)) Slot(requested);
+    Slot& slot = *new (&g_slots[number]) Slot(requested);
     // r: a returned tensor; t: the tensors of an op behind the proxy executor, including those it creates.
     slot.gives_tensors =
         slot.shim != nullptr && slot.shim->args.view().find_first_of("rt") != std::string_view::npos;

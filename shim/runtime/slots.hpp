@@ -60,11 +60,14 @@ void* stub_for(const Slot& requested);
 /// Returns true if `address` is one of our stubs.
 bool is_stub(const void* address);
 
-/// Room for kSlots slots. stub_for() creates each at its first use, so that the library's file and a process
+/// Room for a slot. stub_for() creates each slot at its first use, so that the library's file and a process
 /// that has no model do not hold a megabyte of unused slots.
-extern std::byte g_slots[kSlots * sizeof(Slot)];
+struct alignas(Slot) SlotRoom {
+    std::byte bytes[sizeof(Slot)];
+};
+extern SlotRoom g_slots[kSlots];
 inline Slot& slot_at(std::uint64_t number) {
-    return *std::launder(reinterpret_cast<Slot*>(g_slots + number * sizeof(Slot)));
+    return *std::launder(reinterpret_cast<Slot*>(&g_slots[number]));
 }
 
 /// The roles, as bits, that the calling thread does not inspect during the current run. The thunk calls their
