@@ -1,10 +1,9 @@
 #include "base/control_group.hpp"
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 
-#include "base/file_bytes.hpp"
+#include "base/proc_text.hpp"
 
 namespace aoti_dbg {
 
@@ -12,12 +11,9 @@ std::vector<ControlGroup> memory_control_groups() {
     constexpr std::string_view kFirst = ":memory:";
     constexpr std::string_view kSecond = "0::";
     std::vector<ControlGroup> groups;
-    std::string text(64 << 10, '\0');  // of a few dozen lines
-    if (!read_fully(open_to_read("/proc/self/cgroup").number(), text)) return groups;
+    const std::string text = proc_text("/proc/self/cgroup");
     for (std::string_view rest = text; !rest.empty();) {
-        const std::size_t end = std::min(rest.find('\n'), rest.size());
-        const std::string line(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
+        const std::string line(taken(rest, '\n'));
         if (line.starts_with("0::/"))
             groups.push_back({false, "/sys/fs/cgroup", line.substr(kSecond.size())});
         else if (const std::size_t at = line.find(":memory:/"); at != std::string::npos)

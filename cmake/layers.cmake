@@ -12,7 +12,7 @@ set(may_gpu_dump base serializer binary)
 set(may_triage base config stats_kernels serializer model binary gpu_dump)
 set(may_shim base config stats_kernels serializer model)
 set(may_cli base config stats_kernels serializer model binary gpu_dump triage)
-set(may_packaging config cli)
+set(may_packaging base config cli)
 set(folders base config stats_kernels serializer model binary gpu_dump triage shim cli packaging)
 
 # The folders inside a folder, and what each of them may include besides itself.

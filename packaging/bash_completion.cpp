@@ -1,5 +1,6 @@
 // Writes the completion for bash. It needs nothing of the package bash-completion, but completes the
 // arguments of a program with it if it is loaded.
+#include "base/words.hpp"
 #include "packaging/completion_text.hpp"
 
 namespace aoti_dbg::packaging {
@@ -78,7 +79,7 @@ std::string case_line(const std::string& key, const std::string& action) {
 std::string value_action(const DescribedOption& option) {
     std::string action;
     if (!option.words.empty())
-        action = "COMPREPLY=($(compgen -W " + shell_quoted(joined_words(option.words, " ")) + " -- \"$2\"))";
+        action = "COMPREPLY=($(compgen -W " + shell_quoted(joined(option.words, " ")) + " -- \"$2\"))";
     const bool takes_path = option.kind == ValueKind::file || option.kind == ValueKind::directory;
     if (!takes_path) return action;
     if (!action.empty()) action += "; ";
@@ -89,9 +90,9 @@ std::string value_action(const DescribedOption& option) {
 std::string name_function(const char* name, const Description& description,
                           std::vector<std::string> (*names)(const DescribedCommand&)) {
     std::string text = std::string(name) + "() {\n    case $1 in\n";
-    text += case_line("", "echo " + shell_quoted(joined_words(names(description.general), " ")));
+    text += case_line("", "echo " + shell_quoted(joined(names(description.general), " ")));
     for (const DescribedCommand& command : description.commands)
-        text += case_line(command.name, "echo " + shell_quoted(joined_words(names(command), " ")));
+        text += case_line(command.name, "echo " + shell_quoted(joined(names(command), " ")));
     return text + "    esac\n}\n\n";
 }
 
@@ -121,9 +122,9 @@ std::string bash_completion(const Description& description) {
         commands.push_back(command.name);
         if (command.starts_program) starters.push_back(command.name);
     }
-    return kOpening + ("_aoti_dbg_commands=" + shell_quoted(joined_words(commands, " "))) +
+    return kOpening + ("_aoti_dbg_commands=" + shell_quoted(joined(commands, " "))) +
            "\n# These start a program with its own arguments.\n_aoti_dbg_starters=" +
-           shell_quoted(joined_words(starters, " ")) + "\n\n" +
+           shell_quoted(joined(starters, " ")) + "\n\n" +
            name_function("_aoti_dbg_flags", description, all_names) +
            name_function("_aoti_dbg_valued", description, names_with_value) + value_function(description) +
            kFunctions;

@@ -10,15 +10,6 @@ std::string shell_quoted(std::string_view text) {
     return out + "'";
 }
 
-std::string joined_words(const std::vector<std::string>& words, std::string_view separator) {
-    std::string out;
-    for (const std::string& word : words) {
-        if (!out.empty()) out += separator;
-        out += word;
-    }
-    return out;
-}
-
 std::vector<std::string> names_with_value(const DescribedCommand& command) {
     std::vector<std::string> names;
     for (const DescribedOption& option : command.options)

@@ -12,8 +12,6 @@ namespace aoti_dbg::packaging {
 /// Puts text into single quotes of a POSIX shell. It also works in zsh.
 std::string shell_quoted(std::string_view text);
 
-std::string joined_words(const std::vector<std::string>& words, std::string_view separator);
-
 /// Returns all names of the options that take a value.
 std::vector<std::string> names_with_value(const DescribedCommand& command);
 

@@ -18,12 +18,8 @@ constexpr const char* kDetails[] = {
 #undef AOTI_DBG_OPTION
 };
 
-bool ends_with(std::string_view text, std::string_view end) {
-    return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 void cut_front(std::string_view& text, std::string_view front) {
-    if (text.substr(0, front.size()) == front) text.remove_prefix(front.size());
+    if (text.starts_with(front)) text.remove_prefix(front.size());
 }
 
 /// Returns nullptr for an option that sets no variable, even if it has the name of one that does.
@@ -97,7 +93,7 @@ std::vector<std::string> words_in_values(std::string_view values) {
     constexpr std::string_view kOr = " or ";
     constexpr std::string_view kMore = " or more";
     std::vector<std::string> words;
-    if (ends_with(values, kMore)) values.remove_suffix(kMore.size());
+    if (values.ends_with(kMore)) values.remove_suffix(kMore.size());
     while (!values.empty()) {
         const std::size_t comma = std::min(values.find(", "), values.size());
         const std::size_t either = std::min(values.find(kOr), values.size());

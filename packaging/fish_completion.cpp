@@ -1,4 +1,5 @@
 // Writes the completion for fish.
+#include "base/words.hpp"
 #include "packaging/completion_text.hpp"
 
 namespace aoti_dbg::packaging {
@@ -79,14 +80,14 @@ std::string option_line(const DescribedOption& option, const std::string& condit
             text += " -x";
             break;
     }
-    if (!option.words.empty()) text += " -a " + fish_quoted(joined_words(option.words, " "));
+    if (!option.words.empty()) text += " -a " + fish_quoted(joined(option.words, " "));
     return text + " -d " + fish_quoted(option.text) + "\n";
 }
 
 std::string argument_line(const DescribedCommand& command, const DescribedOption& argument) {
     std::string text = "complete -c aoti-dbg -n " + fish_quoted("__aoti_dbg_command " + command.name);
     if (argument.kind == ValueKind::words) {
-        text += " -a " + fish_quoted(joined_words(argument.words, " "));
+        text += " -a " + fish_quoted(joined(argument.words, " "));
     } else if (argument.kind == ValueKind::directory) {
         text += " -a " + fish_quoted("(__fish_complete_directories)");
     } else {
@@ -115,7 +116,7 @@ std::string fish_completion(const Description& description) {
     std::string text = kOpening;
     for (const DescribedCommand& command : description.commands)
         if (command.starts_program)
-            text += "set -g __aoti_dbg_valued " + joined_words(names_with_value(command), " ") + "\n";
+            text += "set -g __aoti_dbg_valued " + joined(names_with_value(command), " ") + "\n";
     text += kFunctions;
     for (const DescribedOption& option : description.general.options)
         text += option_line(option, "__aoti_dbg_command");

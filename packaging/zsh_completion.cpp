@@ -1,4 +1,5 @@
 // Writes the completion for zsh, a function that zsh finds by its file name _aoti-dbg.
+#include "base/words.hpp"
 #include "packaging/completion_text.hpp"
 
 namespace aoti_dbg::packaging {
@@ -32,7 +33,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string completer(const DescribedOption& option) {
-    std::string words = "(" + joined_words(option.words, " ") + ")";
+    std::string words = "(" + joined(option.words, " ") + ")";
     switch (option.kind) {
         case ValueKind::file:
             // Both the words and files.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/proc_text.hpp"
 #include "serializer/number_text.hpp"
-#include "shim/runtime/proc_text.hpp"
 
 namespace aoti_dbg {
 namespace {

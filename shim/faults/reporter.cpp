@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/message.hpp"
-#include "shim/runtime/proc_text.hpp"
+#include "base/proc_text.hpp"
 
 namespace aoti_dbg {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/proc_text.hpp"
 #include "shim/faults/memory_map.hpp"
 #include "shim/faults/thread_stack.hpp"
-#include "shim/runtime/proc_text.hpp"
 
 namespace aoti_dbg {
 namespace {

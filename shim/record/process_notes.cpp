@@ -12,10 +12,10 @@
 
 #include "base/descriptor.hpp"
 #include "base/message.hpp"
+#include "base/proc_text.hpp"
 #include "config/pattern.hpp"
 #include "config/relevant_variables.hpp"
 #include "shim/record/written_bytes.hpp"
-#include "shim/runtime/proc_text.hpp"
 
 namespace aoti_dbg {
 namespace {

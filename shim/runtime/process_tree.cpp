@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "base/descriptor.hpp"
-#include "shim/runtime/proc_text.hpp"
+#include "base/proc_text.hpp"
 #include "shim/runtime/tally.hpp"
 
 namespace aoti_dbg {

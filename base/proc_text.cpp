@@ -1,4 +1,4 @@
-#include "shim/runtime/proc_text.hpp"
+#include "base/proc_text.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
