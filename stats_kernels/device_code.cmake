@@ -2,9 +2,9 @@
 # are empty. No library of the toolkit is linked.
 find_package(CUDAToolkit QUIET)
 find_program(AOTI_DBG_NVCC nvcc HINTS ${CUDAToolkit_BIN_DIR} /usr/local/cuda/bin)
-# What is not shipped is compiled for one: all of them take minutes.
 # A GPU runs code for an older capability of its major version: 8.6 and 8.9 run that for 8.0.
 set(capabilities "75;80;90;100;120")
+# What is not shipped is compiled for one: all of them take minutes.
 if(AOTI_DBG_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(capabilities 90)
 endif()

@@ -17,11 +17,11 @@ die() {
     exit 1
 }
 
-# build PRESET [TARGET...]: configures and builds. ninja decides what is out of date.
-build_preset() {
+# configure_preset PRESET [ARGUMENT...]: configures, with what is known of this machine.
+configure_preset() {
     local preset=$1 python
     shift
-    local arguments=()
+    local arguments=("$@")
     if python=$(torch_python); then
         arguments+=("-DAOTI_DBG_TORCH_PYTHON=$python")
         local header
@@ -32,10 +32,16 @@ build_preset() {
     if python=$(schema_python); then
         arguments+=("-DAOTI_DBG_SCHEMA_PYTHON=$python")
     fi
-    local targets=()
-    (($# == 0)) || targets=(--target "$@")
     cd "$root" || return
-    step "configure $preset" cmake --preset "$preset" "${arguments[@]}" || return
+    step "configure $preset" cmake --preset "$preset" "${arguments[@]}"
+}
+
+# build_preset PRESET [TARGET...]: configures and builds. ninja decides what is out of date.
+build_preset() {
+    local preset=$1 targets=()
+    shift
+    (($# == 0)) || targets=(--target "$@")
+    configure_preset "$preset" || return
     # The progress of a step needs ninja's usual numbers.
     NINJA_STATUS="[%f/%t] " step "build $preset" cmake --build --preset "$preset" -j "$(jobs_here)" "${targets[@]}"
 }
