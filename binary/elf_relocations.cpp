@@ -23,8 +23,9 @@ void Relocations::read(const Section& table) {
     entries_.reserve(table.content.size() / bytes);
     for (std::size_t at = 0; table.content.size() - at >= bytes; at += bytes) {
         Entry entry;
-        entry.offset = *copy_at<std::uint64_t>(table.content, at);
-        entry.symbol = static_cast<std::uint32_t>(*copy_at<std::uint64_t>(table.content, at + 8) >> 32U);
+        entry.offset = copy_at<std::uint64_t>(table.content, at).value_or(0);
+        entry.symbol =
+            static_cast<std::uint32_t>(copy_at<std::uint64_t>(table.content, at + 8).value_or(0) >> 32U);
         if (has_addends) entry.addend = copy_at<std::int64_t>(table.content, at + 16);
         entries_.push_back(entry);
     }

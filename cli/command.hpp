@@ -2,7 +2,6 @@
 // and runs. commands.cpp has the list.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "cli/command_line.hpp"
 #include "cli/usage_errors.hpp"
 
 namespace aoti_dbg::cli {
@@ -24,12 +24,12 @@ class Command {
 
     [[nodiscard]] const std::string& name() const { return name_; }
 
-    /// Declares the command, with its flags, help and examples. CLI11 keeps references to the members that
-    /// take the values.
+    /// Declares the command, with its flags, help and examples. The parser keeps references to the members
+    /// that take the values.
     virtual void add_to(CLI::App& app) = 0;
 
     /// Removes from `arguments`, which begin with the command's name, those of a program that the command
-    /// starts. CLI11 must not read them.
+    /// starts. The parser must not read them.
     virtual Status take_program([[maybe_unused]] std::vector<std::string>& arguments) { return {}; }
 
     /// Whether the arguments after the flags are a program with its own arguments.
@@ -55,7 +55,7 @@ class Command {
   protected:
     /// `examples` follow the flags in the help.
     [[nodiscard]] CLI::App& declare(CLI::App& app, const char* description, const char* examples) const {
-        return *app.add_subcommand(name_, description)->footer(examples)->group("Commands");
+        return add_command(app, name_, description, examples);
     }
 
     void accepts(const CLI::Option& option, std::vector<std::string> words) {

@@ -5,13 +5,14 @@
 
 #include "cli/doctor/doctor_command.hpp"
 #include "cli/explain/explain_command.hpp"
-#include "cli/help_formatter.hpp"
 #include "cli/report/report_command.hpp"
 #include "cli/run/run_command.hpp"
 #include "cli/show/show_command.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
+
+constexpr const char* kDescription = "Show what AOTInductor models do, on the unchanged binary.";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -32,14 +33,11 @@ Commands all_commands() {
     return commands;
 }
 
-void declare_all(CLI::App& app, const Commands& commands, const std::string& version) {
-    app.set_version_flag("--version", version, "Print the version and what it supports.");
-    app.set_help_flag("-h,--help", "Print this help.");
-    app.formatter(std::make_shared<HelpFormatter>());
-    app.require_subcommand(1);
-    app.footer(kExamples);
+AppPointer declare_all(const Commands& commands, const std::string& version) {
+    AppPointer app = make_app(kDescription, kExamples, version);
     for (const std::unique_ptr<Command>& command : commands)
-        command->add_to(app);
+        command->add_to(*app);
+    return app;
 }
 
 }  // namespace aoti_dbg::cli

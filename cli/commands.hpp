@@ -2,7 +2,6 @@
 // parse or run anything.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,14 +10,12 @@
 
 namespace aoti_dbg::cli {
 
-inline constexpr const char* kDescription = "Show what AOTInductor models do, on the unchanged binary.";
-
 using Commands = std::vector<std::unique_ptr<Command>>;
 
 /// Returns the commands in the order of the help.
 Commands all_commands();
 
 /// Declares the options of `aoti-dbg` itself and all commands. --version prints `version`.
-void declare_all(CLI::App& app, const Commands& commands, const std::string& version);
+AppPointer declare_all(const Commands& commands, const std::string& version);
 
 }  // namespace aoti_dbg::cli

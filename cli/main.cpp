@@ -1,5 +1,4 @@
 // aoti-dbg: parses the command line and runs the command that it names.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -33,10 +32,9 @@ int refuse_unknown(const std::string& word, const Commands& commands) {
 
 int dispatch(std::vector<std::string> arguments) {
     const Commands commands = all_commands();
-    CLI::App app(kDescription, "aoti-dbg");
-    declare_all(app, commands, version_text());
+    const AppPointer app = declare_all(commands, version_text());
     if (arguments.empty()) {
-        std::fputs(app.help().c_str(), stderr);
+        std::fputs(help_of(*app).c_str(), stderr);
         return kWrongUsage;
     }
     const std::string first = arguments.front();
@@ -46,15 +44,10 @@ int dispatch(std::vector<std::string> arguments) {
         if (const Status taken = command->take_program(arguments); !taken.ok())
             return command->refuse(taken.message());
     }
-    try {
-        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-    } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) return app.exit(error);
-        const std::vector<CLI::App*> parsed = app.get_subcommands();
-        const std::string fault = parse_fault(parsed.empty() ? app : *parsed.front(), error);
-        if (command != nullptr) return command->refuse(fault);
-        return refuse(parsed.empty() ? std::string() : first, fault);
-    }
+    const Parsed parsed = parse(*app, arguments);
+    if (parsed.exit_code) return *parsed.exit_code;
+    if (!parsed.fault.empty())
+        return command != nullptr ? command->refuse(parsed.fault) : refuse(parsed.command, parsed.fault);
     // The options of `aoti-dbg` itself print and exit, so a command came first.
     return command == nullptr ? kWrongUsage : command->run();
 }

@@ -1,6 +1,7 @@
 // See usage_errors.hpp.
 #include "cli/usage_errors.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <iterator>

@@ -2,10 +2,14 @@
 // command.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
 
 namespace aoti_dbg::cli {
 
@@ -28,7 +32,7 @@ std::string unknown_option(std::string_view typed, const CLI::App& command);
 
 std::string missing_value(std::string_view flag, const CLI::App& command);
 
-/// Returns what is wrong with a command's arguments, in our own words where CLI11's do not fit.
+/// Returns what is wrong with a command's arguments, in our own words where those of the parser do not fit.
 std::string parse_fault(const CLI::App& command, const CLI::ParseError& error);
 
 /// Prints `aoti-dbg run: error AD3001: fault`; `command` may be empty. Returns kWrongUsage.

@@ -1,10 +1,10 @@
 # Precompiles the standard headers that most files include, once for each set of flags. CI configures a copy for
 # clang-tidy with CMAKE_DISABLE_PRECOMPILE_HEADERS, which finds a missing include.
-add_library(aoti_dbg_small INTERFACE)
+add_library(aoti_dbg_rare INTERFACE)
 if(NOT AOTI_DBG_SANITIZE)
   # g++ 13 reports an unset std::optional that is tested first, because it inlines less.
-  target_compile_options(aoti_dbg_small INTERFACE
-    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:RelWithDebInfo>>:-Os>
+  target_compile_options(aoti_dbg_rare INTERFACE
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:RelWithDebInfo>>:-Og>
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
 endif()
 
@@ -12,12 +12,12 @@ set(AOTI_DBG_HEADERS
   <algorithm> <array> <atomic> <cerrno> <charconv> <cstddef> <cstdint> <cstdio> <cstdlib> <cstring> <deque>
   <functional> <iterator> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <unordered_map>
   <utility> <vector>)
-foreach(kind fast small)
+foreach(kind fast rare)
   add_library(aoti_dbg_precompiled_${kind} OBJECT ${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp)
   target_link_libraries(aoti_dbg_precompiled_${kind} PRIVATE aoti_dbg_flags)
   target_precompile_headers(aoti_dbg_precompiled_${kind} PRIVATE ${AOTI_DBG_HEADERS})
 endforeach()
-target_link_libraries(aoti_dbg_precompiled_small PRIVATE aoti_dbg_small)
+target_link_libraries(aoti_dbg_precompiled_rare PRIVATE aoti_dbg_rare)
 
 # With precompiled headers GCC 12 reports overflows inside std::string that do not exist. Builds without them keep
 # the warnings.
@@ -26,14 +26,8 @@ add_library(aoti_dbg_precompiled_warnings INTERFACE)
 target_compile_options(aoti_dbg_precompiled_warnings INTERFACE
   "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<NOT:$<BOOL:${CMAKE_DISABLE_PRECOMPILE_HEADERS}>>>:${warnings}>")
 
-# aoti_dbg_precompiled(target is_small header): see aoti_dbg_library. `header` may be empty.
-function(aoti_dbg_precompiled target is_small header)
-  if(header)
-    target_precompile_headers(${target} PRIVATE ${AOTI_DBG_HEADERS} ${header})
-  elseif(is_small)
-    target_precompile_headers(${target} REUSE_FROM aoti_dbg_precompiled_small)
-  else()
-    target_precompile_headers(${target} REUSE_FROM aoti_dbg_precompiled_fast)
-  endif()
+# aoti_dbg_precompiled(target fast|rare): see aoti_dbg_library.
+function(aoti_dbg_precompiled target kind)
+  target_precompile_headers(${target} REUSE_FROM aoti_dbg_precompiled_${kind})
   target_link_libraries(${target} PRIVATE aoti_dbg_precompiled_warnings)
 endfunction()

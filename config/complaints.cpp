@@ -9,7 +9,7 @@ std::string explanation(const OptionInfo& info, std::string_view value, const Fa
                         std::string_view instead) {
     std::string text = "expected " + std::string(info.values) + ", got " + quoted(value);
     if (!fault.why.empty()) text += ": " + fault.why;
-    text += ".";
+    text += '.';
     if (!instead.empty()) text += " " + std::string(instead) + ".";
     if (!fault.suggestion.empty()) text += " Did you mean \"" + fault.suggestion + "\"?";
     return text;

@@ -35,12 +35,6 @@ std::string_view value_of(const Environment& environment, std::string_view varia
 
 using Fields = std::vector<std::string_view>;
 
-void set_defaults(Options& options) {
-    for (const OptionRow& row : option_rows())
-        if (!row.info.standard.empty()) (void)row.take({row.info.standard}, options);
-    options.level_given = false;
-}
-
 /// CI changes some defaults. The file and the environment override them.
 void set_defaults_of_ci(const Environment& environment, Options& options) {
     for (const OptionRow& row : option_rows()) {
@@ -153,7 +147,6 @@ void look_for_unknown(const Sources& sources, Complaints& complaints) {
 Options parse_options(const Sources& sources, std::vector<std::string>& complaints) {
     Options options;
     Complaints gathered(complaints);
-    set_defaults(options);
     set_defaults_of_ci(sources.environment, options);
     const Fields in_file = read_file(sources, options, gathered);
     read_environment(sources.environment, in_file, options, gathered);

@@ -69,6 +69,8 @@ struct Processes {
     bool operator==(const Processes&) const = default;
 };
 
+/// The defaults here are those of options.def, which a test checks. So a process that sets no variable parses
+/// nothing at its start.
 struct Options {
     Levels levels;
     bool level_given = false;  // set by any source, even to 0, or by a rule that raises it
@@ -104,11 +106,11 @@ struct Options {
     PtLayout pt_layout = PtLayout::runs;
     std::string torch_save_dir;  // for the layout "torch", empty for PyTorch's default
     bool portable_names = false;
-    std::uint32_t writers = 0;  // threads, 0 for automatic
-    std::string config;         // configuration file as given, or empty
-    std::string out;            // pattern of the output folder, unexpanded
-    std::string log;            // "stderr", "stdout" or a file pattern, unexpanded
-    std::uint32_t ring = 4096;  // records per thread, a power of two, 0 for no ring
+    std::uint32_t writers = 0;           // threads, 0 for automatic
+    std::string config;                  // configuration file as given, or empty
+    std::string out = "aoti_dbg/%t-%p";  // pattern of the output folder, unexpanded
+    std::string log = "stderr";          // or "stdout" or a file pattern, unexpanded
+    std::uint32_t ring = 4096;           // records per thread, a power of two, 0 for no ring
     bool evidence = true;
     bool ci = false;
     std::string verdict_file;  // empty for none

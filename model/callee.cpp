@@ -134,7 +134,7 @@ void apply_op_rules(CallSite& site) {
                function == "aoti_torch_tensor_copy_") {
         const std::size_t target = function == "aoti_torch_tensor_copy_" ? 1 : 0;
         if (target < site.arguments.size()) site.arguments[target].role = Role::writes;
-    } else if (function.ends_with("_")) {
+    } else if (function.ends_with('_')) {
         site.arguments[0].role = Role::updates;  // an in-place op
     }
 }
@@ -145,7 +145,7 @@ namespace {
 ArgumentKind kind_of_value(std::string_view type) {
     if (type == "as_string") return ArgumentKind::string;
     if (type == "as_none") return ArgumentKind::absent;
-    return type.ends_with("s") ? ArgumentKind::scalar_list : ArgumentKind::scalar;
+    return type.ends_with('s') ? ArgumentKind::scalar_list : ArgumentKind::scalar;
 }
 
 /// Returns whether an op only reads its inputs, as PyTorch's functional ops do. The schema of a custom op

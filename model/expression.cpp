@@ -266,13 +266,13 @@ Argument Scope::argument(const Statement& statement, TokenRange range) {
             argument.kind = ArgumentKind::absent;
             return argument;
         }
-        if (first.is_string() || value.starts_with("\"")) {
+        if (first.is_string() || value.starts_with('\"')) {
             argument.kind = ArgumentKind::string;
             const std::string_view bare = first.is_string() ? first.text : value.substr(1, value.size() - 2);
             argument.value = keeper_.keep(bare);
             return argument;
         }
-        if (value.starts_with("{")) {
+        if (value.starts_with('{')) {
             argument.kind = ArgumentKind::scalar_list;
             argument.value = keeper_.keep(value);
             return argument;

@@ -226,7 +226,7 @@ void read_triton_source(std::string_view source, TritonKernelInfo& kernel, Keepe
         if (type != types.end()) {
             parameter.type = keeper.keep(type->second.type);
             const auto alignment = alignments.find(type->second.position);
-            if (alignment != alignments.end() && type->second.type.starts_with("*"))
+            if (alignment != alignments.end() && type->second.type.starts_with('*'))
                 parameter.alignment = alignment->second;
         }
         parameter.role = types.empty() ? Role::unknown : role_of(parameter, kernel);

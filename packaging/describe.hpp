@@ -1,5 +1,4 @@
-// Reads the description from the declared commands. Apart from description.hpp, because CLI11 takes seconds
-// to compile.
+// Reads the description from the declared commands.
 #pragma once
 
 #include "cli/commands.hpp"

@@ -14,9 +14,8 @@ namespace packaging = aoti_dbg::packaging;
 
 int write_files(const std::filesystem::path& folder, const std::string& version) {
     const aoti_dbg::cli::Commands commands = aoti_dbg::cli::all_commands();
-    CLI::App app(aoti_dbg::cli::kDescription, "aoti-dbg");
-    aoti_dbg::cli::declare_all(app, commands, version);
-    const packaging::Description description = packaging::describe(app, commands);
+    const aoti_dbg::cli::AppPointer app = aoti_dbg::cli::declare_all(commands, version);
+    const packaging::Description description = packaging::describe(*app, commands);
     const std::pair<const char*, std::string> files[] = {
         {"aoti-dbg.1", packaging::man_page(description, version)},
         {"aoti-dbg.bash", packaging::bash_completion(description)},

@@ -1,6 +1,7 @@
 // See description.hpp and describe.hpp.
 #include "packaging/description.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <utility>
 

@@ -1,7 +1,6 @@
 // See doctor_command.hpp.
 #include "cli/doctor/doctor_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 
 #include "cli/doctor/doctor.hpp"
@@ -25,12 +24,12 @@ constexpr const char* kExamples =
 
 void DoctorCommand::add_to(CLI::App& app) {
     CLI::App& own = declare(app, "Check whether this machine is ready.", kExamples);
-    own.add_flag("--fault", fault_, "Also make a kernel fault in a child process, and check its report.");
-    accepts(*own.add_option("--format", format_, "Print text or json. Default: text.")->type_name("FORMAT"),
+    add_switch(own, {"--fault", "Also make a kernel fault in a child process, and check its report."},
+               fault_);
+    accepts(add_value(own, {"--format", "Print text or json. Default: text.", "FORMAT"}, format_),
             {"text", "json"});
-    own.add_option("--seconds", seconds_, "Time limit of each trial, 1 to 3600. Default: 30.")
-        ->type_name("N");
-    own.add_option("--child", child_)->group("");
+    add_value(own, {"--seconds", "Time limit of each trial, 1 to 3600. Default: 30.", "N"}, seconds_);
+    add_value(own, hidden("--child"), child_);
 }
 
 int DoctorCommand::run() {

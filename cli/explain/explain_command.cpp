@@ -1,7 +1,6 @@
 // See explain_command.hpp.
 #include "cli/explain/explain_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string_view>
 
@@ -51,9 +50,8 @@ void ExplainCommand::add_to(CLI::App& app) {
     std::vector<std::string> codes;
     for (const CodeInfo& code : all_codes())
         codes.push_back(code_text(code.number));
-    accepts(
-        *own.add_option("code", code_, "A code such as AD1203. Without it: list all codes.")->type_name(""),
-        std::move(codes));
+    accepts(add_value(own, {"code", "A code such as AD1203. Without it: list all codes."}, code_),
+            std::move(codes));
 }
 
 int ExplainCommand::run() {

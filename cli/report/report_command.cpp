@@ -3,8 +3,6 @@
 
 #include <sys/wait.h>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/report/report.hpp"
 #include "cli/whole_number.hpp"
 #include "config/words.hpp"
@@ -21,20 +19,22 @@ constexpr const char* kExamples =
 
 void ReportCommand::add_to(CLI::App& app) {
     CLI::App& own = declare(app, "Report how a program ended that ran without `run`.", kExamples);
-    own.add_option("directory", folder_, "The output directory. Default: aoti_dbg/latest.")->type_name("");
-    own.add_option("--process", pid_)->group("");
-    own.add_option("--since", since_unix_ns_)->group("");
-    own.add_option("--status", status_)->group("");
-    own.add_option("--signal", signal_)->group("");
-    own.add_flag("--start", is_start_)->group("");
-    own.add_option("command", program_)->group("");
+    add_value(own, {"directory", "The output directory. Default: aoti_dbg/latest."}, folder_);
+    add_value(own, hidden("--process"), process_);
+    add_value(own, hidden("--since"), since_unix_ns_);
+    add_value(own, hidden("--status"), status_);
+    add_value(own, hidden("--signal"), signal_);
+    add_switch(own, hidden("--start"), is_start_);
+    add_value(own, hidden("command"), program_);
 }
 
 int ReportCommand::run() {
-    if (pid_ == 0 && program_.empty()) return report(folder_);
-    if (pid_ == 0)
+    const pid_t pid = whole_number<pid_t>(process_).value_or(0);
+    if (pid == 0 && program_.empty()) return report(folder_);
+    if (pid == 0)
         return refuse("expected one directory, got also " + aoti_dbg::quoted(program_.front()) + ".");
-    EndingProcess process{folder_, pid_, since_unix_ns_, {}, program_, is_start_};
+    EndingProcess process{folder_, pid,      whole_number<std::uint64_t>(since_unix_ns_).value_or(0),
+                          {},      program_, is_start_};
     if (process.command.empty()) process.command.push_back("unknown");
     const bool has_signal = !signal_.empty();
     if (const std::optional<int> number = whole_number<int>(has_signal ? signal_ : status_))

@@ -2,9 +2,6 @@
 // exit if no `run` waits for the process.
 #pragma once
 
-#include <sys/types.h>
-
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,8 +17,8 @@ class ReportCommand final : public Command {
 
   private:
     std::string folder_ = "aoti_dbg/latest";
-    pid_t pid_ = 0;  // not 0 if the library started the command
-    std::uint64_t since_unix_ns_ = 0;
+    std::string process_;  // a pid if the library started the command
+    std::string since_unix_ns_;
     std::string status_;
     std::string signal_;
     std::vector<std::string> program_;

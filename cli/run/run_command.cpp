@@ -1,7 +1,6 @@
 // See run_command.hpp.
 #include "cli/run/run_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -32,6 +31,13 @@ bool is_for_help(std::string_view argument) {
     return argument == "-h" || argument == "--help" || argument == "--help-all";
 }
 
+/// Returns the text of an OptionInfo or OwnFlag.
+template <typename Info>
+OptionText text_of(const Info& info, std::string_view name) {
+    return {std::string(name), std::string(info.brief), std::string(info.value_name),
+            std::string(title_of(info.group)), true};
+}
+
 /// Returns the index of the program in the arguments of `run`.
 Result<std::size_t> program_begin(const CLI::App& app, const std::vector<std::string>& arguments) {
     const std::vector<std::string> flags = flag_names(app);
@@ -57,25 +63,17 @@ RunCommand::RunCommand() : Command("run", kOwnTrouble) {}
 
 void RunCommand::add_to(CLI::App& app) {
     app_ = &declare(app, "Run a program and show what its models do.", kRunExamples);
-    app_->formatter_fn([](const CLI::App*, const std::string&, CLI::AppFormatMode mode) {
-        return run_help(mode == CLI::AppFormatMode::All ? HelpScreen::all : HelpScreen::common);
-    });
-    app_->set_help_all_flag("--help-all");
+    set_help(*app_, [](bool all) { return run_help(all ? HelpScreen::all : HelpScreen::common); });
     // run_help() prints the descriptions. They are here for packaging/.
     for (const OwnFlag& own : own_flags())
         if (own.value_name.empty())
-            app_->get_option(std::string(own.flag.substr(own.flag.rfind("--"))))
-                ->description(std::string(own.brief))
-                ->group(std::string(title_of(own.group)));
+            describe_option(*app_, text_of(own, own.flag.substr(own.flag.rfind("--"))));
     for (const OptionInfo& info : option_table()) {
         if (info.flag.empty()) continue;
         OptionFlag& flag = options_.emplace_back(OptionFlag{&info, {}, nullptr});
-        const std::string name(info.flag);
-        flag.option = is_switch(info) ? app_->add_flag(name, flag.value) : app_->add_option(name, flag.value);
-        flag.option->take_last()
-            ->description(std::string(info.brief))
-            ->group(std::string(title_of(info.group)));
-        if (!is_switch(info)) flag.option->type_name(std::string(info.value_name));
+        const OptionText text = text_of(info, info.flag);
+        flag.option =
+            is_switch(info) ? &add_switch(*app_, text, flag.value) : &add_value(*app_, text, flag.value);
     }
     add_own("--require", require_, {"library", "model", "launch", "none"});
     add_own("--error-exitcode", error_exitcode_, {});
@@ -83,14 +81,11 @@ void RunCommand::add_to(CLI::App& app) {
     add_own("--junit", junit_, {});
 }
 
-void RunCommand::add_own(const std::string& name, std::string& value, std::vector<std::string> words) {
-    CLI::Option& option = *app_->add_option(name, value)->take_last();
-    for (const OwnFlag& own : own_flags())
-        if (own.flag == name)
-            option.type_name(std::string(own.value_name))
-                ->description(std::string(own.brief))
-                ->group(std::string(title_of(own.group)));
-    accepts(option, std::move(words));
+void RunCommand::add_own(std::string_view name, std::string& value, std::vector<std::string> words) {
+    const std::vector<OwnFlag>& all = own_flags();
+    const auto own =
+        std::find_if(all.begin(), all.end(), [name](const OwnFlag& flag) { return flag.flag == name; });
+    accepts(add_value(*app_, text_of(*own, name), value), std::move(words));
 }
 
 Status RunCommand::take_program(std::vector<std::string>& arguments) {
@@ -104,8 +99,7 @@ Status RunCommand::take_program(std::vector<std::string>& arguments) {
 
 std::string RunCommand::read_variables(RunRequest& request) const {
     for (const OptionFlag& flag : options_) {
-        if (flag.option->count() == 0) continue;
-        // CLI11 sets a switch without a value to "true".
+        if (!was_given(*flag.option)) continue;
         const std::string value =
             is_switch(*flag.info) && flag.value == "true" ? std::string("on") : flag.value;
         const std::string fault = fault_of_value(flag.info->variable, value);

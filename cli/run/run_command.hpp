@@ -3,6 +3,7 @@
 
 #include <list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -29,7 +30,7 @@ class RunCommand final : public Command {
     };
 
     /// Declares a flag of own_flags().
-    void add_own(const std::string& name, std::string& value, std::vector<std::string> words);
+    void add_own(std::string_view name, std::string& value, std::vector<std::string> words);
 
     /// These store flags in the request and return what is wrong with them, or an empty string.
     std::string read_variables(RunRequest& request) const;
@@ -37,7 +38,7 @@ class RunCommand final : public Command {
     std::string read_junit(RunRequest& request) const;
 
     CLI::App* app_ = nullptr;
-    std::list<OptionFlag> options_;  // a list, because CLI11 refers to the values
+    std::list<OptionFlag> options_;  // a list, because the parser refers to the values
     std::string require_;
     std::string error_exitcode_;
     std::string annotate_ = "none";

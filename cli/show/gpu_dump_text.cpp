@@ -85,7 +85,7 @@ class Page {
         print_written();
         if (groups_.empty()) print_running();
         for (std::size_t i = 0; i < std::min(groups_.size(), kGroupsShown); ++i) {
-            if (i != 0) out_ += "\n";
+            if (i != 0) out_ += '\n';
             print_fault(groups_[i]);
         }
         if (groups_.size() > kGroupsShown)
@@ -120,7 +120,7 @@ class Page {
                                                : "none: the dump was requested while kernels were running");
         for (std::size_t i = 0; i < std::min(running_.size(), kGroupsShown); ++i) {
             const gpu::Running& one = running_[i];
-            out_ += "\n";
+            out_ += '\n';
             print_device(one.at);
             print_kernel(one.at);
             out_ += line("warps", std::to_string(one.warps) + " of " + counted(one.blocks, "block") + "; " +

@@ -1,7 +1,6 @@
 // See show_command.hpp.
 #include "cli/show/show_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 
@@ -33,18 +32,19 @@ std::string ShowCommand::contradiction() const {
 
 void ShowCommand::add_to(CLI::App& app) {
     CLI::App& own = declare(app, "Print recorded calls, tensors or a GPU core dump.", kExamples);
-    own.add_option("place", place_,
-                   "A recorded file, or a directory with one in it or below it. Default: aoti_dbg.")
-        ->type_name("");
-    own.add_option("--last", last_, "Print this many calls, and older ones that did not end. Default: 20.")
-        ->type_name("N");
-    own.add_flag("--all", all_, "Print every call in the ring.");
-    own.add_option("--thread", thread_, "Print only calls of the thread with this id.")->type_name("ID");
-    accepts(
-        *own.add_option("--format", format_,
-                        "Print the recorded tensors (level 2) instead of calls: as text, compact or jsonl.")
-             ->type_name("FORMAT"),
-        {"text", "compact", "jsonl"});
+    add_value(own,
+              {"place", "A recorded file, or a directory with one in it or below it. Default: aoti_dbg."},
+              place_);
+    add_value(own, {"--last", "Print this many calls, and older ones that did not end. Default: 20.", "N"},
+              last_);
+    add_switch(own, {"--all", "Print every call in the ring."}, all_);
+    add_value(own, {"--thread", "Print only calls of the thread with this id.", "ID"}, thread_);
+    accepts(add_value(own,
+                      {"--format",
+                       "Print the recorded tensors (level 2) instead of calls: as text, compact or jsonl.",
+                       "FORMAT"},
+                      format_),
+            {"text", "compact", "jsonl"});
 }
 
 int ShowCommand::run() {

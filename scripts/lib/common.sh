@@ -6,8 +6,8 @@ cache=${AOTI_DBG_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/aoti-dbg}
 logs=$root/build/logs
 # shellcheck source=torch.sh
 source "$root/scripts/lib/torch.sh"
-# shellcheck source=schema.sh
-source "$root/scripts/lib/schema.sh"
+# shellcheck source=python_tools.sh
+source "$root/scripts/lib/python_tools.sh"
 # shellcheck source=progress.sh
 source "$root/scripts/lib/progress.sh"
 
@@ -29,8 +29,8 @@ configure_preset() {
             arguments+=("-DAOTI_DBG_CUDA_INCLUDE=$header")
         fi
     fi
-    if python=$(schema_python); then
-        arguments+=("-DAOTI_DBG_SCHEMA_PYTHON=$python")
+    if python=$(tool_bin jsonschema); then
+        arguments+=("-DAOTI_DBG_SCHEMA_PYTHON=$python/python")
     fi
     cd "$root" || return
     step "configure $preset" cmake --preset "$preset" "${arguments[@]}"

@@ -17,7 +17,6 @@ TABLE
     if (($1)); then
         cat <<'TABLE'
 clang-format command -v clang-format
-clang-tidy command -v clang-tidy
 clang command -v clang++
 gdb command -v gdb
 fakeroot command -v fakeroot

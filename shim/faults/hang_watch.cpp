@@ -231,7 +231,7 @@ class HangWatch {
             question.thread = tid;
             question.stream = seen.stream;
             if (!open.empty()) question.inside = call_text(stuck.call);
-            stuck.call = question;
+            stuck.call = std::move(question);
             stuck.asks = true;
             stuck.nanoseconds = asked;
         }

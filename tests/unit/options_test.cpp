@@ -228,6 +228,17 @@ TEST_CASE("Unclosed brackets cannot swallow the names behind them") {
     }
 }
 
+TEST_CASE("Without variables, every option has the default of the table") {
+    for (const OptionInfo& info : option_table()) {
+        if (info.standard.empty()) continue;
+        CAPTURE(info.variable);
+        Parsed parsed = parse({{std::string(info.variable), std::string(info.standard)}});
+        parsed.options.level_given = false;
+        CHECK(parsed.complaints.empty());
+        CHECK(parsed.options == Options{});
+    }
+}
+
 TEST_CASE("A filter matches whole names in any case, PyTorch's or the shim's, without patterns") {
     const NamePatterns kernels =
         parse({{kFilter, "At::_Ops::sort_stable::call,cpp_fused_1,!cpp_fused_2,*"}}).options.kernels;

@@ -62,7 +62,7 @@ std::string xml_text(std::string_view text) {
                     out += clean[i];
             }
         }
-        if (end < text.size()) out += "\n";
+        if (end < text.size()) out += '\n';
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return out;
