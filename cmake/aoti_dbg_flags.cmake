@@ -56,7 +56,7 @@ include(aoti_dbg_precompiled)
 
 # aoti_dbg_library(NAME base SOURCES a.cpp RARE_SOURCES b.cpp LINK aoti_dbg_config ...)
 # Declares one static library per folder, aoti_dbg_<NAME>. Includes start at the root: "base/status.hpp".
-# RARE_SOURCES: code that runs once or seldom. It is optimised less, which halves the time to compile it.
+# RARE_SOURCES: code that runs once or seldom. It is optimized less, which halves the time to compile it.
 function(aoti_dbg_library)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;RARE_SOURCES;LINK" ${ARGN})
   set(target aoti_dbg_${ARG_NAME})
