@@ -83,6 +83,9 @@ std::string measured_text(const FindingTensor& tensor);
 /// Returns "[2, 0, 7]", or "3" if the sizes do not fit.
 std::string index_text(std::uint64_t index, const std::vector<std::int64_t>& sizes);
 
+/// Returns "aoti-dbg AD1102: NaN in buf5, first made by triton_poi_fused_log_1 (model 0, run 3, call 7)".
+std::string finding_sentence(const Finding& finding);
+
 /// Appends a block of whole lines.
 void append_finding_text(const Finding& finding, std::string& out);
 

@@ -190,6 +190,14 @@ std::string index_text(std::uint64_t index, const std::vector<std::int64_t>& siz
     return text + "]";
 }
 
+std::string finding_sentence(const Finding& finding) {
+    std::string text = "aoti-dbg";
+    if (const std::uint32_t code = code_of(finding); code != 0) text += " " + code_text(code);
+    text += ": " + title(finding);
+    const std::string place = place_text(finding);
+    return place.empty() ? text : text + " (" + place + ")";
+}
+
 void append_finding_text(const Finding& finding, std::string& out) {
     const bool is_call = finding.kind == Finding::Kind::nan || finding.kind == Finding::Kind::inf;
     out.append("[ finding ").append(std::to_string(finding.number)).append(": ");

@@ -70,4 +70,19 @@ __device__ inline void send_line(const std::uint64_t* words, bool there_is_one, 
     if (there_is_one) reinterpret_cast<ulonglong2*>(to)[quarter] = make_ulonglong2(low, high);
 }
 
+/// The program's next kernel may start if it asked to overlap its predecessor (programmatic dependent
+/// launch). It waits for the memory of this one and of all before, because this one waits, too.
+__device__ inline void let_next_kernel_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+/// Must come before the first access to the program's memory, because this kernel asks to overlap, too.
+__device__ inline void wait_for_previous_kernels() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 }  // namespace aoti_dbg::device

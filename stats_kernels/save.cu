@@ -117,6 +117,8 @@ extern "C" __global__ void __launch_bounds__(aoti_dbg::kBlockThreads)
     aoti_dbg_save(const __grid_constant__ aoti_dbg::SaveLaunch launch) {
     using namespace aoti_dbg;
     using namespace aoti_dbg::device;
+    let_next_kernel_start();
+    wait_for_previous_kernels();
     unsigned number = 0;
     for (unsigned j = 1; j < launch.jobs; ++j)
         if (blockIdx.x >= launch.job[j].first_block) number = j;

@@ -267,7 +267,9 @@ extern "C" __global__ void __launch_bounds__(aoti_dbg::kBlockThreads, 4)
     aoti_dbg_stats(const __grid_constant__ aoti_dbg::StatisticsLaunch launch) {
     using namespace aoti_dbg;
     using namespace aoti_dbg::device;
+    let_next_kernel_start();
     fetch_job(launch);
+    wait_for_previous_kernels();
     sweep_job();
     __syncthreads();
     const DeviceJob& job = shared_job();

@@ -2,16 +2,20 @@
 # Python and the user's own environments must stay unchanged.
 # shellcheck shell=bash
 
-torch_version=2.11.0
-# shellcheck disable=SC2154 # cache is of common.sh
-venv=$cache/venv-torch-$torch_version
-venv_stamp=$venv/.complete
+# use_torch VERSION: what follows is about this release, in an environment of its own.
+use_torch() {
+    torch_version=$1
+    # shellcheck disable=SC2154 # cache is of common.sh
+    venv=$cache/venv-torch-$torch_version
+    venv_stamp=$venv/.complete
+}
+use_torch 2.11.0
 
 # has_torch PYTHON: it imports numpy and a torch that has AOTInductor's package loader.
 has_torch() {
     "$1" -c '
 import sys, numpy, torch
-sys.exit(tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 9))' >/dev/null 2>&1
+sys.exit(tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 6))' >/dev/null 2>&1
 }
 
 # Prints the Python to use, and fails if there is none yet. Order: the user's choice, the private environment,
@@ -76,7 +80,7 @@ setup_torch() {
     local offline=$1
     if [[ -n ${AOTI_DBG_TORCH_PYTHON:-} ]]; then
         has_torch "$AOTI_DBG_TORCH_PYTHON" ||
-            die "AOTI_DBG_TORCH_PYTHON=$AOTI_DBG_TORCH_PYTHON cannot import torch (2.9 or later) and numpy"
+            die "AOTI_DBG_TORCH_PYTHON=$AOTI_DBG_TORCH_PYTHON cannot import torch (2.6 or later) and numpy"
         return
     fi
     [[ -e $venv_stamp ]] && return

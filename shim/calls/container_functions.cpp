@@ -2,25 +2,13 @@
 
 #include <cstring>
 
+#include "shim/runtime/loaded_object.hpp"
+
 namespace aoti_dbg {
 namespace {
 
-using enum SlotRole;
-constexpr auto kLifecycle = ring::CallKind::lifecycle;
-
-// The container functions that matter for calls. The last column is their number of stack argument words.
 constexpr ContainerFunction kContainerFunctions[] = {
-    {"AOTInductorModelContainerRun", run, ring::CallKind::run, 1},
-    {"AOTInductorModelContainerRunSingleThreaded", run, ring::CallKind::run, 1},
-    {"AOTInductorModelContainerRunConstantFolding", lifecycle, kLifecycle, 0},
-    {"AOTInductorModelContainerDelete", lifecycle, kLifecycle, 0},
-    {"AOTInductorModelContainerUpdateConstantBuffer", lifecycle, kLifecycle, 0},
-    {"AOTInductorModelContainerUpdateInactiveConstantBuffer", lifecycle, kLifecycle, 0},
-    {"AOTInductorModelContainerUpdateUserManagedConstantBuffer", lifecycle, kLifecycle, 0},
-    {"AOTInductorModelContainerUpdateUserManagedConstantBufferPairs", lifecycle, kLifecycle, 0},
-    {"AOTInductorModelContainerFreeInactiveConstantBuffer", lifecycle, kLifecycle, 0},
-    {"AOTInductorModelContainerSwapConstantBuffer", lifecycle, kLifecycle, 0},
-    {"AOTInductorModelUpdateConstantsFromBlob", lifecycle, kLifecycle, 0},
+#include "shim/calls/container_table.inc"
 };
 
 }  // namespace
@@ -32,8 +20,16 @@ const ContainerFunction* find_container_function(const char* name) {
     return nullptr;
 }
 
+TorchRelease release_of_model(const LoadedObject& object) {
+    TorchRelease newest = 0;
+    for (const ContainerFunction& function : kContainerFunctions) {
+        if (function.since > newest && defines(object, function.name)) newest = function.since;
+    }
+    return newest;
+}
+
 bool is_container_name(const char* name) {
-    static constexpr char kPrefix[] = "AOTInductorModel";
+    static constexpr char kPrefix[] = "AOTInductor";
     return strncmp(name, kPrefix, sizeof kPrefix - 1) == 0;
 }
 

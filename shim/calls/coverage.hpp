@@ -29,6 +29,7 @@ struct Counts {
     Count failed;      // returned an error
     Count exceptions;  // unwound by an exception
     Count deep;        // nested too deep to record
+    Count serialized;  // launches that could not overlap the one before, because of a marker
     Count unsafe;      // unknown stack arguments that are unsafe to repeat; passed through unrecorded
 
     void add(const Counts& other) {
@@ -40,6 +41,7 @@ struct Counts {
         failed.add(other.failed);
         exceptions.add(other.exceptions);
         deep.add(other.deep);
+        serialized.add(other.serialized);
         unsafe.add(other.unsafe);
     }
 };

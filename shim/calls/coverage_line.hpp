@@ -49,7 +49,7 @@ class CoverageLine {
     std::size_t used_ = 0;
     char line_[kMessageCap] = "";
     std::size_t named_count_ = 0;
-    std::array<NamedCount, 16> named_{};
+    std::array<NamedCount, 24> named_{};
 };
 
 }  // namespace aoti_dbg

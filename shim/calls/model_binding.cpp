@@ -47,13 +47,22 @@ std::optional<SlotRole> role_besides_calls(std::string_view symbol, const Inspec
     return std::nullopt;
 }
 
+/// What describe() needs to know of the model.
+struct Binding {
+    const PackageInfo& package;
+    std::uint16_t model;
+    bool linked;
+    Inspected inspected;
+    TorchRelease release;
+};
+
 /// Describes the stub for `symbol`. Returns false if it gets none.
-bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t model, bool linked,
-              Inspected inspected, Slot& slot) {
+bool describe(std::string_view symbol, const Binding& of, Slot& slot) {
     const ShimSignature* const shim = find_shim(symbol);
-    if (const std::optional<SlotRole> role = role_besides_calls(symbol, inspected); role && shim != nullptr) {
+    if (const std::optional<SlotRole> role = role_besides_calls(symbol, of.inspected);
+        role && shim != nullptr) {
         slot.role = *role;
-        slot.model = model;
+        slot.model = of.model;
         slot.name = intern_name(symbol, {});
         slot.stack_words = static_cast<std::int32_t>(shim->stack_words());
         return true;
@@ -77,12 +86,12 @@ bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t
                 // Every model imports this function, so it is bound in every model. Its slot distinguishes a
                 // known library from one that was mapped again with fresh slots.
                 if (symbol != kGradMode) return false;
-                slot.role = linked ? SlotRole::grad_mode : SlotRole::mark;
+                slot.role = of.linked ? SlotRole::grad_mode : SlotRole::mark;
                 slot.kind = CallKind::run;
-                slot.model = model;
+                slot.model = of.model;
                 break;
         }
-        slot.name = name_of_shim_function(symbol);
+        slot.name = name_of_shim_function(symbol, of.release);
         slot.shim = shim;
         return true;
     }
@@ -90,17 +99,17 @@ bool describe(std::string_view symbol, const PackageInfo& package, std::uint16_t
         slot.role = SlotRole::call;
         slot.kind = CallKind::extern_op;
         slot.stack_words = kUnknownWords;
-        slot.name = name_of_shim_function(symbol);
+        slot.name = name_of_shim_function(symbol, of.release);
         return true;
     }
-    const auto prototype = package.cpp_kernels.find(symbol);
-    if (prototype == package.cpp_kernels.end() && !symbol.starts_with("cpp_fused_")) return false;
+    const auto prototype = of.package.cpp_kernels.find(symbol);
+    if (prototype == of.package.cpp_kernels.end() && !symbol.starts_with("cpp_fused_")) return false;
     slot.role = SlotRole::call;
     slot.kind = CallKind::cpp_kernel;
-    slot.model = model;
-    if (prototype != package.cpp_kernels.end())
+    slot.model = of.model;
+    if (prototype != of.package.cpp_kernels.end())
         slot.integers = static_cast<std::uint16_t>(prototype->second.integers);
-    slot.stack_words = prototype == package.cpp_kernels.end()
+    slot.stack_words = prototype == of.package.cpp_kernels.end()
                            ? kUnknownWords
                            : static_cast<std::int32_t>(prototype->second.stack_words());
     slot.name = intern_name(symbol, {});
@@ -126,6 +135,7 @@ bool bind_driver_import(const LoadedObject& object, const ImportSlot& import, Bi
 BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
                          bool linked, Inspected inspected) {
     BindingReport report;
+    const Binding binding{package, model, linked, inspected, release_of_model(object)};
     for_each_import(object, [&](const ImportSlot& import) {
         const std::string_view symbol = import.symbol;
         if (symbol == "aoti_torch_print_tensor_handle" || symbol == "aoti_torch_save_tensor_handle") {
@@ -133,8 +143,7 @@ BindingReport bind_model(const LoadedObject& object, const PackageInfo& package,
         }
         if (bind_driver_import(object, import, report)) return;
         Slot requested;
-        if (is_stub(*import.address) || !describe(symbol, package, model, linked, inspected, requested))
-            return;
+        if (is_stub(*import.address) || !describe(symbol, binding, requested)) return;
         requested.real = real_behind(object, import);
         void* stub = requested.real == nullptr ? nullptr : stub_for(requested);
         if (stub == nullptr) {
@@ -152,10 +161,11 @@ BindingReport bind_model(const LoadedObject& object, const PackageInfo& package,
     return report;
 }
 
-const Name* name_of_shim_function(std::string_view symbol) {
-    const ShimSignature* shim = find_shim(symbol);
-    return shim != nullptr ? intern_name(shim->printed, shim->name)
-                           : intern_name(op_of_unknown(symbol), symbol);
+const Name* name_of_shim_function(std::string_view symbol, TorchRelease release) {
+    const ShimSignature* const shim = find_shim(symbol);
+    if (shim == nullptr) return intern_name(op_of_unknown(symbol), symbol);
+    const std::string_view printed = shim->printed_by(release);
+    return intern_name(printed, printed == shim->name ? shim->printed.view() : shim->name.view());
 }
 
 bool is_cuda_model(const LoadedObject& object) {
@@ -170,16 +180,30 @@ bool is_cuda_model(const LoadedObject& object) {
 
 void* container_stub(const ContainerFunction& function, void* real, const LoadedObject& object,
                      std::uint16_t model) {
-    const std::size_t slash = object.path.rfind('/');
-    const std::string file = object.path.substr(slash == std::string::npos ? 0 : slash + 1);
+    if (function.meaning == ContainerMeaning::other) return nullptr;
     Slot requested;
     requested.real = real;
-    requested.role = function.role;
-    requested.kind = function.kind;
     requested.stack_words = function.stack_words;
     requested.model = model;
-    requested.name =
-        function.role == SlotRole::run ? intern_name("run of " + file, {}) : intern_name(function.name, {});
+    switch (function.meaning) {
+        case ContainerMeaning::run: {
+            const std::size_t slash = object.path.rfind('/');
+            requested.role = SlotRole::run;
+            requested.kind = CallKind::run;
+            requested.name =
+                intern_name("run of " + object.path.substr(slash == std::string::npos ? 0 : slash + 1), {});
+            break;
+        }
+        case ContainerMeaning::last_error:
+            requested.role = SlotRole::last_error;
+            requested.name = intern_name(function.name, {});
+            break;
+        default:
+            requested.role = SlotRole::lifecycle;
+            requested.kind = CallKind::lifecycle;
+            requested.name = intern_name(function.name, {});
+            break;
+    }
     return stub_for(requested);
 }
 
@@ -191,7 +215,7 @@ void bind_container_imports(const LoadedObject& object) {
         if (real == nullptr || function == nullptr) return;
         const std::optional<LoadedObject> owner = object_at(real);
         if (!owner) return;
-        void* stub = container_stub(*function, real, *owner, model_at(real));
+        void* const stub = container_stub(*function, real, *owner, model_at(real));
         if (stub == nullptr) return;
         if (Status written = write_slot(object, import, stub); !written.ok()) {
             message(Severity::warn, "%s. Model runs that this file starts are not intercepted.",

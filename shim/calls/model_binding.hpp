@@ -33,13 +33,14 @@ struct Inspected {
 BindingReport bind_model(const LoadedObject& object, const PackageInfo& package, std::uint16_t model,
                          bool linked, Inspected inspected);
 
-/// Returns the name of an op for its shim function, even if the table lacks it.
-const Name* name_of_shim_function(std::string_view symbol);
+/// Returns the name of an op for its shim function, even if the table lacks it, as the printer of that
+/// release writes it. Patterns match every spelling.
+const Name* name_of_shim_function(std::string_view symbol, TorchRelease release);
 
 /// Returns true if the model's imports show that it uses a CUDA device.
 bool is_cuda_model(const LoadedObject& object);
 
-/// Returns a stub for a function of the model's container, or null.
+/// Returns a stub for a function of the model's interface, or null if it gets none.
 void* container_stub(const ContainerFunction& function, void* real, const LoadedObject& object,
                      std::uint16_t model);
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -210,6 +211,16 @@ const Model* model_with(std::uint16_t number) {
     return number < kMostModels ? g_by_number[number].load(std::memory_order_acquire) : nullptr;
 }
 
+/// Needs models_mutex.
+void name_unknown_function(const char* name) {
+    static auto* const named = new std::set<std::string>;
+    if (!named->insert(name).second) return;
+    message(Severity::info,
+            "the model has a function %s, which this version of the library does not know. Its calls are not "
+            "intercepted. Use a newer version if it runs or changes the model.",
+            name);
+}
+
 /// Does the work of container_function_found(). Sets `arrived` to a model that was unknown before.
 void* look_up_container_function(const char* name, void* found, const Model*& arrived) {
     const RegistryLock lock;
@@ -233,8 +244,12 @@ void* look_up_container_function(const char* name, void* found, const Model*& ar
         }
         if (model != nullptr) model->loads = unloaded;
     }
-    const ContainerFunction* function = find_container_function(name);
-    if (model == nullptr || function == nullptr) return found;
+    if (model == nullptr) return found;
+    const ContainerFunction* const function = find_container_function(name);
+    if (function == nullptr) {
+        name_unknown_function(name);
+        return found;
+    }
     void* const stub = container_stub(*function, found, model->object, model->number);
     return stub != nullptr ? stub : found;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "shim/calls/calls.hpp"
 #include "shim/calls/thread_state.hpp"
@@ -11,6 +12,12 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::uint64_t kFailure = 1;  // AOTI_RUNTIME_FAILURE
+
+/// The text lives until the thread's next run, as that of the model does.
+struct Explanation {
+    std::string sentence;
+    std::string text;
+};
 
 using DeleteTensor = std::int32_t(void*);
 
@@ -69,6 +76,25 @@ void fail_marked_run(ThreadState& state, std::uint64_t mark, const Slot& slot, S
     if (static_cast<std::int32_t>(frame.results[0]) != 0) return;
     delete_outputs(slot, frame);
     frame.results[0] = kFailure;
+}
+
+void explain_failure(ThreadState& state, std::string sentence) {
+    state.parts.get<Explanation>().sentence = std::move(sentence);
+    state.is_failure_explained = true;
+}
+
+void forget_explanation(ThreadState& state) {
+    state.is_failure_explained = false;
+}
+
+void explain_last_error(ThreadState& state, const StubFrame& frame) {
+    auto** const text = reinterpret_cast<const char**>(frame.integer(0));
+    if (text == nullptr || static_cast<std::int32_t>(frame.results[0]) != 0) return;
+    auto& explanation = state.parts.get<Explanation>();
+    explanation.text = *text == nullptr ? "" : *text;
+    if (!explanation.text.empty()) explanation.text += "\n";
+    explanation.text += explanation.sentence;
+    *text = explanation.text.c_str();
 }
 
 }  // namespace aoti_dbg

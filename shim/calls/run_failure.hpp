@@ -1,8 +1,10 @@
 // Makes a model's Run return a failure after it succeeded (AOTI_DBG_ON_FINDING=raise). The caller handles it
-// like any AOTInductor failure, and PyTorch throws. Nothing else in the program changes.
+// like any AOTInductor failure, and PyTorch throws. Nothing else in the program changes. A finding that
+// explains a failed run is added to the text that PyTorch (2.13 and newer) asks the model for and throws.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "shim/runtime/slots.hpp"
 #include "shim/runtime/stub_frame.hpp"
@@ -23,5 +25,12 @@ std::uint64_t mark_of_run(const ThreadState& state, std::uintptr_t address);
 /// Call this after end_call(). If the run is marked, replaces its result and deletes its outputs, because the
 /// caller will not take them.
 void fail_marked_run(ThreadState& state, std::uint64_t mark, const Slot& slot, StubFrame& frame);
+
+/// Keeps what explains the failure of the thread's run, until its next run.
+void explain_failure(ThreadState& state, std::string sentence);
+void forget_explanation(ThreadState& state);
+
+/// AOTInductorGetLastError() returned: adds the explanation to the text.
+void explain_last_error(ThreadState& state, const StubFrame& frame);
 
 }  // namespace aoti_dbg

@@ -207,6 +207,8 @@ void Session::append_coverage(const Counts& all, CoverageLine& line) {
     line.rest(all.failed.get(), "returned an error", "returned_an_error");
     line.rest(all.exceptions.get(), "unwound by an exception", "left_by_exception");
     line.rest(all.deep.get(), "nested too deep", "nested_too_deep");
+    line.rest(all.serialized.get(), "serialized by completion markers (programmatic dependent launches)",
+              "serialized_by_markers");
     line.rest(all.unsafe.get() + models.unbound, "not intercepted (unknown arguments or no free stub)",
               "not_seen");
     if (log_) {

@@ -92,7 +92,8 @@ struct ThreadState {
     Session* session = nullptr;
     WatchedWord<std::uint32_t> depth;
     std::uint64_t marks = 0;
-    std::uint64_t failing_run = 0;  // mark of a run that will return a failure
+    std::uint64_t failing_run = 0;      // mark of a run that will return a failure
+    bool is_failure_explained = false;  // the last run failed, and a finding explains it
     std::array<OpenCall, kDeepest> open;
     ThreadRing ring;
     Counts counts;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "shim/findings/finding_facts.hpp"
+#include "shim/runtime/shim_table.hpp"
 #include "shim/runtime/tally.hpp"
 
 namespace aoti_dbg {
@@ -26,6 +27,7 @@ std::string expected_size(const Finding& finding) {
 }  // namespace
 
 bool Findings::take(const MeasuredCall& call, Check check, std::vector<Finding>& fresh) {
+    sentence_.clear();
     if (!check.values() || call.name_only) return false;
     switch (call.side) {
         case EventSide::before:
@@ -240,6 +242,9 @@ std::string_view Findings::suppressed_kind(const Finding& finding) {
 
 bool Findings::is_suppressed(const Finding& finding, const FindingTensor& tensor) const {
     const std::string_view kind = suppressed_kind(finding);
+    // Releases write some ops in another way.
+    const ShimSignature* const shim = find_shim(finding.kernel);
+    if (shim != nullptr && suppress_.match(kind, shim->printed, finding.symbol, tensor.label)) return true;
     return suppress_.match(kind, finding.kernel, finding.symbol, tensor.label) ||
            suppress_.match(kind, finding.kernel, finding.symbol, tensor.original_fqn);
 }
@@ -272,6 +277,7 @@ bool Findings::report(Finding finding, std::vector<Finding>& fresh) {
         ++counts_.suppressed;
         return false;
     }
+    if (sentence_.empty()) sentence_ = finding_sentence(finding);
     if (known_.size() >= kMostKnown || !known_.insert(std::move(key)).second) {
         ++counts_.again;
         return true;

@@ -53,7 +53,13 @@ class Findings {
     bool take(const MeasuredCall& call, Check check, std::vector<Finding>& fresh);
 
     /// Takes a finding about arguments that another part of the library built.
-    bool take(Finding finding, std::vector<Finding>& fresh) { return report(std::move(finding), fresh); }
+    bool take(Finding finding, std::vector<Finding>& fresh) {
+        sentence_.clear();
+        return report(std::move(finding), fresh);
+    }
+
+    /// Describes the first finding of the last take() that returned true.
+    [[nodiscard]] const std::string& sentence() const { return sentence_; }
 
     [[nodiscard]] const FindingCounts& counts() const { return counts_; }
 
@@ -108,6 +114,7 @@ class Findings {
     std::vector<Suspect> suspected_now_;                    // by the current call
     bool follows_now_ = false;                              // the current call passes on what it read
     std::vector<Arguments> spare_;                          // memory of finished calls
+    std::string sentence_;
 };
 
 }  // namespace aoti_dbg

@@ -19,6 +19,8 @@
 namespace aoti_dbg {
 namespace {
 
+constexpr std::size_t kMostRemembered = 256;  // runs
+
 std::unique_ptr<EventLog> open_events(const std::string& folder) {
     if (folder.empty()) return nullptr;
     Result<std::unique_ptr<EventLog>> events = EventLog::create(folder);
@@ -38,7 +40,7 @@ bool is_coloured(const Options& options) {
 
 MeasuredOutput::MeasuredOutput(const Options& options, const std::string& folder, LineLog* log)
     : on_finding_(options.on_finding),
-      remembers_runs_(on_finding_ == OnFinding::raise || options.save_on == SaveOn::finding),
+      remembers_all_(on_finding_ == OnFinding::raise || options.save_on == SaveOn::finding),
       events_(open_events(folder)),
       output_(events_.get(), log, options.format, is_coloured(options)),
       findings_(options.suppress) {
@@ -92,10 +94,11 @@ void MeasuredOutput::act_on_finding(std::optional<std::uint32_t> run) {
                       "AOTI_DBG_ON_FINDING=abort: aborting the program after a finding.");
         abort();
     }
-    if (remembers_runs_ && run) {
-        const std::lock_guard lock(found_mutex_);
-        found_in_.insert(*run);
-    }
+    if (!run) return;
+    const std::lock_guard lock(found_mutex_);
+    found_in_.emplace(*run, findings_.sentence());
+    // Otherwise only a run that fails on its own is asked about, soon.
+    if (!remembers_all_ && found_in_.size() > kMostRemembered) found_in_.erase(found_in_.begin());
 }
 
 void MeasuredOutput::report(const Finding& finding) {
@@ -106,9 +109,10 @@ void MeasuredOutput::report(const Finding& finding) {
     output_.other(json_, text_);
 }
 
-bool MeasuredOutput::takes_found_in(std::uint32_t run) {
+std::optional<std::string> MeasuredOutput::take_found_in(std::uint32_t run) {
     const std::lock_guard lock(found_mutex_);
-    return found_in_.erase(run) != 0;
+    auto found = found_in_.extract(run);
+    return found.empty() ? std::nullopt : std::optional(std::move(found.mapped()));
 }
 
 void MeasuredOutput::flush() {

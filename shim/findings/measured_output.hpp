@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,8 +36,9 @@ class MeasuredOutput final : public SessionPart {
     /// Writes out what is buffered.
     void flush();
 
-    /// Returns whether this run had a finding that counts. Call it after the run's calls are written.
-    bool takes_found_in(std::uint32_t run);
+    /// Returns the first finding of this run that counts, as a sentence, once. Call it after the run's calls
+    /// are written.
+    std::optional<std::string> take_found_in(std::uint32_t run);
 
     void finish() override;
     [[nodiscard]] std::uint64_t printed() const override { return output_.printed(); }
@@ -54,7 +56,7 @@ class MeasuredOutput final : public SessionPart {
     bool is_closed_ = false;  // nothing is taken any more
     bool is_stuck_ = false;   // a thread did not release the mutex at exit
     OnFinding on_finding_;
-    bool remembers_runs_;  // those with a finding
+    bool remembers_all_;  // runs with a finding, not just the last ones
     std::unique_ptr<EventLog> events_;
     EventOutput output_;
     Findings findings_;
@@ -63,7 +65,7 @@ class MeasuredOutput final : public SessionPart {
     std::string json_;
     std::string text_;
     std::mutex found_mutex_;
-    std::set<std::uint32_t> found_in_;  // runs that the caller has not asked about yet
+    std::map<std::uint32_t, std::string> found_in_;  // by run that the caller has not asked about yet
 };
 
 /// Passes the finding to the output of the current session, if there is one.

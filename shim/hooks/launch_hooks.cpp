@@ -2,6 +2,8 @@
 // right before the real launch. The recording is in this file, so that it can be inlined into the hooks.
 #include "shim/hooks/driver_call.hpp"  // first, because it configures cuda.h
 
+#include <span>
+
 #include "shim/calls/calls.hpp"
 #include "shim/calls/functions.hpp"
 #include "shim/calls/models.hpp"
@@ -19,6 +21,12 @@ const Name* name_of(ThreadState& state, ring::CallKind kind, const void* functio
     if (kind != ring::CallKind::graph) return intern_name(label, {});
     static const Name* const graph = intern_name(label, {});  // launched often, so looked up once
     return graph;
+}
+
+/// A marker is written between the launch and its predecessor.
+void note_serialized() {
+    const ErrnoKeeper errno_keeper;
+    if (ThreadState* const state = thread_state(); state != nullptr) state->counts.serialized.raise();
 }
 
 }  // namespace
@@ -115,6 +123,16 @@ Launch launch_of(CUgraphExec graph, CUstream stream) {
     return {.function = graph, .stream = stream, .is_graph = true};
 }
 
+/// Returns true if the kernel may start before its predecessor has ended (programmatic dependent launch).
+bool may_overlap(const CUlaunchConfig* config) {
+    if (config == nullptr || config->attrs == nullptr) return false;
+    for (const CUlaunchAttribute& attribute : std::span(config->attrs, config->numAttrs))
+        if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+            attribute.value.programmaticStreamSerializationAllowed != 0)
+            return true;
+    return false;
+}
+
 /// Calls the real function of a hook with the same arguments, as a recorded launch.
 template <auto kHook, typename Describe, typename... Arguments>
 [[gnu::always_inline]] inline CUresult forward_launch(Describe describe, Caller by, Arguments... arguments) {
@@ -124,6 +142,8 @@ template <auto kHook, typename Describe, typename... Arguments>
     if (!observing()) return real(arguments...);
     const Launch launch = describe();
     if (launch.is_refused) return real(arguments...);
+    if (g_marking && may_overlap(launch.config)) [[unlikely]]
+        note_serialized();
     DriverCall call(launch.is_graph ? ring::CallKind::graph : ring::CallKind::launch, launch.function,
                     launch.is_graph ? "CUDA graph" : nullptr, launch.stream, launch.parameters, by);
     if (!is_driver_observed()) [[likely]]

@@ -64,13 +64,22 @@ bool is_besides_calls(SlotRole role) {
     return slot.role == SlotRole::made && innermost_run(*state) != nullptr;
 }
 
+bool is_explained() {
+    const ThreadState* const state = thread_state_if_any();
+    return state != nullptr && state->is_failure_explained;
+}
+
 [[gnu::hot]] StubTarget before(const Slot& slot, StubFrame& frame) {
     const StubTarget jump{slot.real, -1};
     if (!observing() || slot.role == SlotRole::mark) return jump;
     if (is_besides_calls(slot.role))
         return look_besides_calls(slot, frame) ? StubTarget{slot.real, slot.stack_words} : jump;
+    if (slot.role == SlotRole::last_error)
+        return is_explained() ? StubTarget{slot.real, slot.stack_words} : jump;
     ThreadState* state = thread_state();
     if (state == nullptr) return jump;
+    if (state->is_failure_explained && is_model_entry(slot.kind)) [[unlikely]]
+        forget_explanation(*state);
     const std::uintptr_t address = frame.address();
     close_unwound_calls(*state, address);
 
@@ -105,6 +114,7 @@ bool is_besides_calls(SlotRole role) {
         if (model != nullptr) note_created_tensor(state, *model, frame);
         return;
     }
+    if (slot.role == SlotRole::last_error) return explain_last_error(state, frame);
     const std::uint64_t run = slot.role == SlotRole::run ? mark_of_run(state, frame.address()) : 0;
     end_call(state, frame.address(), static_cast<std::int32_t>(frame.results[0]));
     if (run != 0) fail_marked_run(state, run, slot, frame);

@@ -153,9 +153,9 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
     measured.report(described(state, run, side), !are_inputs);
 }
 
-bool had_finding(ThreadState& state, const OpenCall& run) {
+std::optional<std::string> take_finding(ThreadState& state, const OpenCall& run) {
     if (!measurer_of(state).wait_until_written()) say_that_results_are_late(run.run);
-    return state.session->part<MeasuredOutput>()->takes_found_in(run.run);
+    return state.session->part<MeasuredOutput>()->take_found_in(run.run);
 }
 
 void end_measured_run(ThreadState& state) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "config/options.hpp"
 #include "serializer/measured_event.hpp"
@@ -29,8 +31,9 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
 /// Measures what still waits at the end of a run.
 void end_measured_run(ThreadState& state);
 
-/// Waits until the results of a run are written, with a deadline. Returns whether the run had a finding.
-bool had_finding(ThreadState& state, const OpenCall& run);
+/// Waits until the results of a run are written, with a deadline. Returns the run's first finding as a
+/// sentence, once.
+std::optional<std::string> take_finding(ThreadState& state, const OpenCall& run);
 
 /// Forgets measurements, because the model changed memory in a way that was not inspected.
 void forget_measured(ThreadState& state);

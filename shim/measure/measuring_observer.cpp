@@ -1,6 +1,10 @@
 // See measuring_observer.hpp.
 #include "shim/measure/measuring_observer.hpp"
 
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "shim/calls/calls.hpp"
 #include "shim/calls/run_failure.hpp"
 #include "shim/calls/thread_state.hpp"
@@ -30,6 +34,15 @@ bool may_fail_runs() {
     return finding() && options().on_finding == OnFinding::raise;
 }
 
+/// A run returned, and whether it had a finding matters.
+void end_found_run(ThreadState& state, OpenCall& run, std::int32_t result) {
+    std::optional<std::string> sentence = take_finding(state, run);
+    run.has_finding = sentence.has_value();
+    if (!sentence) return;
+    const bool fails = may_fail_runs() && fail_run(state, run);
+    if (fails || result != 0) explain_failure(state, *std::move(sentence));
+}
+
 }  // namespace
 
 CallMoments MeasuringObserver::moments() const {
@@ -37,7 +50,7 @@ CallMoments MeasuringObserver::moments() const {
     return {.skip = measuring(),
             .after = (is_on && showing()) || may_fail_runs(),
             .before_requested = is_on && showing(),
-            .after_requested = is_on,
+            .after_requested = is_on || finding(),
             .unwind = saving_needs_findings()};
 }
 
@@ -56,9 +69,8 @@ void MeasuringObserver::skip(ThreadState& state, const OpenCall& call) const {
     if (call.kind == ring::CallKind::run) {
         if (result == 0 && call.measured != nullptr) measure(state, call, When::after, call.after, result);
         end_measured_run(state);
-        if (!may_fail_runs() && !saving_needs_findings()) return;
-        call.has_finding = had_finding(state, call);
-        if (call.has_finding && may_fail_runs()) fail_run(state, call);
+        if (may_fail_runs() || saving_needs_findings() || (result != 0 && finding()))
+            end_found_run(state, call, result);
     } else if (call.measured != nullptr && call.after.any()) {
         measure(state, call, When::after, call.after, result);
         if (call.is_unsaved) show_name(state, call, When::after);
@@ -69,7 +81,7 @@ void MeasuringObserver::skip(ThreadState& state, const OpenCall& call) const {
 
 void MeasuringObserver::unwind(ThreadState& state, OpenCall& call, std::uintptr_t /*frame*/) const {
     if (call.kind == ring::CallKind::run && saving_needs_findings())
-        call.has_finding = had_finding(state, call);
+        call.has_finding = take_finding(state, call).has_value();
 }
 
 }  // namespace aoti_dbg

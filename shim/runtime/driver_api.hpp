@@ -52,6 +52,7 @@ extern "C" CUresult CUDAAPI cuStreamGetCtx_v2(CUstream stream, CUcontext* contex
     X(cuFuncGetParamInfo)                     \
     X(cuFuncLoad)                             \
     X(cuKernelGetName)                        \
+    X(cuLaunchKernelEx)                       \
     X(cuStreamGetCtx)                         \
     X(cuStreamGetCtx_v2)                      \
     X(cuStreamGetFlags)                       \

@@ -52,6 +52,10 @@ bool GpuContext::load_kernel(const DeviceCode& code) {
         return false;
     if (api_.cuModuleLoadData(&module, code.fatbin.data()) != CUDA_SUCCESS) return false;
     if (api_.cuModuleGetFunction(&kernel_, module, code.kernel) != CUDA_SUCCESS) return false;
+    // The kernels wait for their predecessor themselves since this capability.
+    int major = 0;
+    api_.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device_);
+    overlaps_ = api_.cuLaunchKernelEx != nullptr && major >= 9;
     // Load it now, because loading at the first launch may wait for all work in the context.
     if (api_.cuFuncLoad != nullptr) api_.cuFuncLoad(kernel_);
     limits_.multiprocessors = static_cast<std::uint32_t>(multiprocessors);
@@ -67,10 +71,19 @@ void GpuContext::say_why_not(const char* why) const {
             device_, purpose_.participle, why);
 }
 
-CUresult GpuContext::launch(CUstream stream, std::uint32_t blocks, void* parameter) const {
+CUresult GpuContext::launch(CUstream stream, std::uint32_t blocks, void* parameter) {
     const ContextScope context(api_, context_);
     void* parameters[] = {parameter};
     next_launch_number(stream);
+    if (overlaps_.load(std::memory_order_relaxed)) {
+        CUlaunchAttribute attribute{};
+        attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        attribute.value.programmaticStreamSerializationAllowed = 1;
+        const CUlaunchConfig config{blocks, 1, 1, kBlockThreads, 1, 1, 0, stream, &attribute, 1};
+        const CUresult result = api_.cuLaunchKernelEx(&config, kernel_, parameters, nullptr);
+        if (result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_NOT_SUPPORTED) return result;
+        overlaps_.store(false, std::memory_order_relaxed);
+    }
     return api_.cuLaunchKernel(kernel_, blocks, 1, 1, kBlockThreads, 1, 1, 0, stream, parameters, nullptr);
 }
 

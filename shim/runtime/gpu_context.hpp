@@ -27,8 +27,9 @@ class GpuContext {
     [[nodiscard]] int device() const { return device_; }
     [[nodiscard]] const DeviceLimits& limits() const { return limits_; }
 
-    /// Launches our kernel with its one parameter, in blocks of kBlockThreads.
-    CUresult launch(CUstream stream, std::uint32_t blocks, void* parameter) const;
+    /// Launches our kernel with its one parameter, in blocks of kBlockThreads. Where the device can, the
+    /// launch lets kernels around it overlap that ask for it (programmatic dependent launch).
+    CUresult launch(CUstream stream, std::uint32_t blocks, void* parameter);
 
     /// Call this when a launch of ours failed. If the context survives, the library warns once and launches
     /// nothing more in it. Otherwise the library waits for no more results there, and prints no warning.
@@ -61,6 +62,7 @@ class GpuContext {
     CUdevice device_ = 0;
     DeviceLimits limits_;
     CUfunction kernel_ = nullptr;
+    std::atomic<bool> overlaps_{false};
     std::atomic<bool> failed_{false};
     std::atomic<bool> usable_{true};
 };

@@ -50,6 +50,7 @@ LoadedObject describe(const dl_phdr_info& info) {
 struct Tables {
     const ElfW(Sym) * symbols = nullptr;
     const char* strings = nullptr;
+    const std::uint32_t* hashes = nullptr;  // null if the object has only the old kind of table
     const ElfW(Rela) * relocations[2] = {nullptr, nullptr};
     std::size_t counts[2] = {0, 0};
     std::size_t relative = 0;  // relocations without a symbol at the start of relocations[1]
@@ -69,6 +70,9 @@ Tables tables_of(const LoadedObject& object) {
                 break;
             case DT_STRTAB:
                 tables.strings = reinterpret_cast<const char*>(address(entry->d_un.d_ptr));
+                break;
+            case DT_GNU_HASH:
+                tables.hashes = reinterpret_cast<const std::uint32_t*>(address(entry->d_un.d_ptr));
                 break;
             case DT_JMPREL:
                 tables.relocations[0] = reinterpret_cast<const ElfW(Rela)*>(address(entry->d_un.d_ptr));
@@ -96,6 +100,13 @@ Tables tables_of(const LoadedObject& object) {
     return tables;
 }
 
+std::uint32_t gnu_hash(const char* symbol) {
+    std::uint32_t hash = 5381;
+    for (; *symbol != '\0'; ++symbol)
+        hash = hash * 33 + static_cast<unsigned char>(*symbol);
+    return hash;
+}
+
 std::string program_path() {
     char path[PATH_MAX];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
@@ -103,6 +114,26 @@ std::string program_path() {
 }
 
 }  // namespace
+
+bool defines(const LoadedObject& object, const char* symbol) {
+    const Tables tables = tables_of(object);
+    if (tables.hashes == nullptr || tables.symbols == nullptr || tables.strings == nullptr) return false;
+    // Number of buckets, first symbol, number of 64-bit filter words, shift; filter; buckets; one hash a
+    // symbol.
+    const std::uint32_t first = tables.hashes[1];
+    const std::uint32_t* const buckets = tables.hashes + 4 + 2 * std::size_t{tables.hashes[2]};
+    const std::uint32_t* const chains = buckets + tables.hashes[0];
+    const std::uint32_t hash = gnu_hash(symbol);
+    std::uint32_t at = tables.hashes[0] == 0 ? 0 : buckets[hash % tables.hashes[0]];
+    for (; at >= first; ++at) {
+        const std::uint32_t chain = chains[at - first];
+        const ElfW(Sym)& entry = tables.symbols[at];
+        if ((chain | 1U) == (hash | 1U) && strcmp(tables.strings + entry.st_name, symbol) == 0)
+            return entry.st_shndx != SHN_UNDEF;
+        if ((chain & 1U) != 0) return false;  // the last of its bucket
+    }
+    return false;
+}
 
 std::vector<LoadedObject> loaded_objects() {
     std::vector<LoadedObject> objects;

@@ -41,6 +41,9 @@ struct ImportSlot {
     std::uintptr_t own_definition;
 };
 
+/// Returns whether the object exports a function with this name.
+bool defines(const LoadedObject& object, const char* symbol);
+
 /// Calls `visit` for each function slot (JUMP_SLOT, GLOB_DAT) that has a symbol.
 void for_each_import(const LoadedObject& object, const std::function<void(const ImportSlot&)>& visit);
 

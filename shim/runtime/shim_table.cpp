@@ -82,6 +82,14 @@ ShimText::operator std::string_view() const {
     return {kText.data() + begin_, size_};
 }
 
+std::string_view ShimSignature::printed_by(TorchRelease release) const {
+    // Since 2.14, Inductor calls a fallback that returns one tensor like an op that it chose itself.
+    constexpr TorchRelease kDirectOutputs = 214;
+    const std::string_view letters = args;
+    const bool is_direct = release >= kDirectOutputs && std::count(letters.begin(), letters.end(), 'r') == 1;
+    return is_direct ? name : printed;
+}
+
 std::string_view ShimSignature::name_of(std::size_t argument) const {
     std::string_view rest = names;
     for (; argument > 0 && !rest.empty(); --argument)

@@ -9,6 +9,9 @@
 
 namespace aoti_dbg {
 
+/// A release of PyTorch: 214 is 2.14.
+using TorchRelease = std::uint16_t;
+
 enum class ShimKind : std::uint8_t {
     op,          // computes or fills tensors: aoti_torch_cpu_addmm_out, aoti_torch_cuda_sort_stable
     proxy,       // aoti_torch_proxy_executor_call_function
@@ -51,6 +54,8 @@ struct ShimRow {
 struct ShimSignature : ShimRow<ShimText> {
     /// Returns the name of an argument, or "" if it has none.
     [[nodiscard]] std::string_view name_of(std::size_t argument) const;
+    /// Returns the op as the debug printer of that release writes it: `printed` or `name`.
+    [[nodiscard]] std::string_view printed_by(TorchRelease release) const;
     [[nodiscard]] unsigned stack_words() const {
         return (integers > 6U ? integers - 6U : 0U) + (floats > 8U ? floats - 8U : 0U);
     }

@@ -25,12 +25,13 @@ enum class SlotRole : std::uint8_t {
     dispatcher,  // an op that the first two arguments identify by name and overload
     run,         // an inference starts and ends
     grad_mode,   // an inference starts or ends in a model whose Run cannot be hooked
-    lifecycle,   // changes or destroys the model
+    lifecycle,   // creates, changes or destroys the model
     mark,        // does nothing, but shows that the model is bound
     pointer,     // the model asks for a tensor's address
     view,        // the model creates another view of a storage
     made,        // the model allocates a tensor
     freed,       // the model frees a tensor
+    last_error,  // the caller asks why a function of the model failed
 };
 
 /// The number of stack arguments is unknown. The thunk repeats as many words as are safe to read, at most

@@ -25,21 +25,21 @@ std::unique_ptr<MeasuredModel> MeasuredModel::read(const LoadedObject& object) {
     const void* const shim_function = shim_function_of(object);
     std::optional<ShimApi> api = shim_function == nullptr ? std::nullopt : find_shim_api(shim_function);
     if (!api) return nullptr;
-    return std::unique_ptr<MeasuredModel>(
-        new MeasuredModel(*api, read_call_sites_of(object.path), is_cuda_model(object)));
+    return std::unique_ptr<MeasuredModel>(new MeasuredModel(*api, read_call_sites_of(object.path),
+                                                            is_cuda_model(object), release_of_model(object)));
 }
 
-MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cuda)
+MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cuda, TorchRelease release)
     : api_(api),
       is_on_cuda_(is_on_cuda),
       info_(std::move(info)),
       plan_(info_.run),
       allocation_names_(info_),
-      sites_(make_site_plans(info_)) {
+      sites_(make_site_plans(info_, release)) {
     for (const CallSite& site : info_.run.sites) {
         const std::uint32_t id = plan_.id_of(site.key);
         if (site.kind == SiteKind::op) {
-            ops_.emplace(name_of_shim_function(site.function), id);
+            ops_.emplace(name_of_shim_function(site.function, release), id);
         } else if (site.kind != SiteKind::proxy && site.kind != SiteKind::dispatcher &&
                    site.kind != SiteKind::copy) {
             kernels_.emplace(site.name, id);

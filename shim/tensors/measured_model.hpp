@@ -69,7 +69,7 @@ class MeasuredModel {
     }
 
   private:
-    MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cuda);
+    MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cuda, TorchRelease release);
 
     ShimApi api_;
     bool is_on_cuda_;

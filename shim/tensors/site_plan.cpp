@@ -47,7 +47,7 @@ bool is_computed(const Argument& written) {
 
 class Planner {
   public:
-    explicit Planner(const WrapperInfo& info) {
+    Planner(const WrapperInfo& info, TorchRelease release) : release_(release) {
         for (const std::string& input : info.inputs)
             known_.insert(input);
         for (const ConstantInfo& constant : info.constants) {
@@ -63,7 +63,7 @@ class Planner {
     void plan(const CallSite& site, std::uint32_t number, SitePlan& plan) {
         plan.site = &site;
         const ShimSignature* shim = site.kind == SiteKind::op ? find_shim(site.function) : nullptr;
-        plan.facts.kernel = shim != nullptr ? std::string(shim->printed) : site.name;
+        plan.facts.kernel = shim != nullptr ? std::string(shim->printed_by(release_)) : site.name;
         if (site.function != plan.facts.kernel) plan.facts.symbol = site.function;
         plan.facts.kind = kind_text(site.kind);
         plan.facts.site = number;
@@ -117,6 +117,7 @@ class Planner {
         plan.by_position[position].push_back(&argument);
     }
 
+    TorchRelease release_;
     std::unordered_set<std::string> known_;
     std::unordered_map<std::string, std::string> constants_;
     std::unordered_map<std::string, std::uint32_t> numbers_;
@@ -124,8 +125,8 @@ class Planner {
 
 }  // namespace
 
-std::deque<SitePlan> make_site_plans(const WrapperInfo& info) {
-    Planner planner(info);
+std::deque<SitePlan> make_site_plans(const WrapperInfo& info, TorchRelease release) {
+    Planner planner(info, release);
     std::deque<SitePlan> plans(info.run.sites.size());
     for (std::uint32_t number = 0; number < info.run.sites.size(); ++number)
         planner.plan(info.run.sites[number], number, plans[number]);

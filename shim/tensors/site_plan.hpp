@@ -12,6 +12,7 @@
 #include "model/wrapper_info.hpp"
 #include "serializer/flight_ring_format.hpp"
 #include "serializer/measured_event.hpp"
+#include "shim/runtime/shim_table.hpp"
 
 namespace aoti_dbg {
 
@@ -43,7 +44,7 @@ struct SitePlan {
 };
 
 /// Creates the plans of all sites of `info`, by number. `info` must outlive them.
-std::deque<SitePlan> make_site_plans(const WrapperInfo& info);
+std::deque<SitePlan> make_site_plans(const WrapperInfo& info, TorchRelease release);
 
 /// Returns arg3, or arg3[1] for a list element, for calls that no source describes.
 const PlannedArgument& unknown_argument(std::size_t position);

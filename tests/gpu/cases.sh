@@ -204,6 +204,7 @@ build_cases() {
     state=/dev/null # these know by themselves what is done
     begin "compile models with AOTInductor" compile_packages
     begin "compile stats_victim" stats_program "$root/tests/gpu/stats_victim.cu" stats_victim
+    begin "compile overlap_victim" stats_program "$root/tests/gpu/overlap_victim.cu" overlap_victim
     begin "compile stats_bench" stats_program "$root/bench/stats_bench.cu" stats_bench
     begin "compile save_victim" stats_program "$root/tests/gpu/save_victim.cu" save_victim
     begin "compile copy_bench" stats_program "$root/bench/copy_bench.cu" copy_bench

@@ -85,6 +85,15 @@ captures_case() {
 # The statistics kernel against the CPU's: statistics_case [SANITIZER_TOOL].
 statistics_case() { checked_victim_case stats_victim 1 "$@"; }
 
+# Kernels that ask to overlap still do, with the statistics kernel between them.
+overlap_case() {
+    need_gpu && need "$programs/overlap_victim" || return
+    limited 60 "$programs/overlap_victim" | tee "$case_folder/overlap"
+    local status=${PIPESTATUS[0]}
+    ((status == 0)) && echo "note: $(tail -n 1 "$case_folder/overlap")"
+    return "$status"
+}
+
 # A victim that checks itself: checked_victim_case NAME ROUNDS [SANITIZER_TOOL], with so many rounds under the tool.
 checked_victim_case() {
     local victim=$programs/$1 rounds=$2 tool=${3:-}
@@ -118,6 +127,7 @@ level_2_cases() {
     check "level 2: model, reload" model_case_with level=2 scope=model reload 0 "${both[@]}"
     check "level 2: model, abort at once" model_case_with level=2 scope=model abort_at_once 134 "${both[@]}"
     check "statistics" statistics_case
+    check "statistics between kernels that overlap" overlap_case
     check "statistics: memcheck" statistics_case memcheck
     check "statistics: racecheck" statistics_case racecheck
     # What the victim measures is written as a whole before.

@@ -82,6 +82,17 @@ class Device {
                      arguments, nullptr);
     }
 
+    /// As the library does where the device can.
+    template <typename Launch>
+    void launch_overlapping(Launch& parameters, CUstream stream) const {
+        void* arguments[] = {&parameters};
+        CUlaunchAttribute attribute{};
+        attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        attribute.value.programmaticStreamSerializationAllowed = 1;
+        const CUlaunchConfig config{parameters.blocks, 1, 1, kBlockThreads, 1, 1, 0, stream, &attribute, 1};
+        STATS_DRIVER(cuLaunchKernelEx, &config, kernel_, arguments, nullptr);
+    }
+
   private:
     CUfunction kernel_ = nullptr;
     DeviceLimits limits_;

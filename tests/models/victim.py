@@ -187,6 +187,15 @@ def masked(*words: str) -> None:
         attempt(word, lambda: runner(*(case.inputs if word == "causal" else case.more_inputs[0])))
 
 
+def explained(name: str) -> None:
+    """Print all that the exception of a run with an empty row says."""
+    runner = load(name)
+    try:
+        runner(*models.build(name).more_inputs[0])
+    except RuntimeError as error:
+        say(str(error))
+
+
 def one(name: str) -> None:
     run_all(name, load(name))
 

@@ -184,6 +184,16 @@ TEST_CASE("A finding is a block that says what, where, from which inputs, and wh
           "  suppress   nan in triton_per_fused__softmax_1 - buf2\n");
 }
 
+TEST_CASE("A sentence says the code, the finding and the place") {
+    Finding finding = example();
+    CHECK(finding_sentence(finding) ==
+          "aoti-dbg AD1102: NaN in buf2, first made by triton_per_fused__softmax_1 (model 0, run 2, call 9, "
+          "line 812 "
+          "of the wrapper source)");
+    finding.kernel = "two\nlines";
+    CHECK_FALSE(contains(finding_sentence(finding), "\n"));
+}
+
 TEST_CASE("A wrong argument has the expected and the actual value, and survives JSON") {
     Finding finding = example();
     finding.kind = Finding::Kind::argument;

@@ -60,7 +60,7 @@ class Planned {
   public:
     explicit Planned(const CallSite& site) {
         info_.run.sites.push_back(site);
-        plans_ = make_site_plans(info_);
+        plans_ = make_site_plans(info_, 0);
     }
     [[nodiscard]] const SitePlan& plan() const { return plans_.front(); }
 

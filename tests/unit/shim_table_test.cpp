@@ -149,6 +149,17 @@ TEST_CASE("Ops that work in place name what they write, wherever it is") {
     CHECK(shim("aoti_torch_cuda_sort").mutates == "-----");
 }
 
+TEST_CASE("Since 2.14, an op that returns one tensor prints under the name of its function") {
+    const ShimSignature& one = shim("aoti_torch_cpu_cumsum");
+    CHECK(one.printed_by(0) == "at::_ops::cumsum::call");
+    CHECK(one.printed_by(213) == "at::_ops::cumsum::call");
+    CHECK(one.printed_by(214) == "aoti_torch_cpu_cumsum");
+    CHECK(shim("aoti_torch_cpu_sort_stable").printed_by(215) == "at::_ops::sort_stable::call");
+    CHECK(shim("aoti_torch_cpu_index_put").printed_by(211) == "at::_ops::index_put::call");
+    CHECK(shim("aoti_torch_cpu_addmm_out").printed_by(211) == "aoti_torch_cpu_addmm_out");
+    CHECK(shim("aoti_torch_cpu_addmm_out").printed_by(215) == "aoti_torch_cpu_addmm_out");
+}
+
 TEST_CASE("Kinds: ops, the two routes of custom ops, and bookkeeping") {
     CHECK(shim("aoti_torch_proxy_executor_call_function").kind == ShimKind::proxy);
     CHECK(shim("aoti_torch_call_dispatcher").kind == ShimKind::dispatcher);
