@@ -39,6 +39,12 @@ bool is_same(float a, float b) {
     return a == b && std::signbit(a) == std::signbit(b);
 }
 
+bool store_float4(float value, std::byte* to) {
+    for (std::uint8_t code = 0; code < 16; ++code)
+        if (is_same(decode_float4(code), value)) return store(code, to);
+    return false;
+}
+
 /// Searches for the code of `value`. For a NaN it prefers a code with the same sign.
 bool store_float8(DType dtype, float value, std::byte* to) {
     std::optional<std::uint8_t> found;
@@ -120,6 +126,7 @@ bool read_json_element(DType dtype, std::string_view text, std::byte* to) {
     if (dtype == DType::float32) return store(*value, to);
     if (dtype == DType::float16) return store_float16(*value, to);
     if (dtype == DType::bfloat16) return store_bfloat16(*value, to);
+    if (dtype == DType::float4_e2m1fn_x2) return store_float4(*value, to);
     return store_float8(dtype, *value, to);
 }
 

@@ -48,6 +48,8 @@ float narrow_value(DType dtype, const std::byte* at) {
             return decode_float16(loaded<std::uint16_t>(at));
         case DType::bfloat16:
             return decode_bfloat16(loaded<std::uint16_t>(at));
+        case DType::float4_e2m1fn_x2:
+            return decode_float4(loaded<std::uint8_t>(at));
         default:
             return decode_float8(dtype, loaded<std::uint8_t>(at));
     }

@@ -192,7 +192,8 @@ void CompactRenderer::render_part(const MeasuredArgument& argument, const RealSt
     const TensorStatistics& statistics = argument.statistics;
     const bool is_bad = has_nonfinite(part);
     const bool is_reused = argument.measured == Measured::earlier;
-    const bool is_zero = statistics.count != 0 && part.zeros == statistics.count;
+    const bool is_zero =
+        statistics.count != 0 && part.zeros == numbers_in_part(statistics.dtype, statistics.count);
     if (is_bad || is_reused) mark(is_bad ? kRed : kDim, out);
     if (statistics.count == 0) {
         out += " empty";

@@ -95,7 +95,7 @@ void read_part(Value object, TensorStatistics& statistics, RealStatistics& part)
     }
     if (!object.member("mean")) return;
     statistics.requested = statistics.requested | Requested::printed;
-    part.all.count = statistics.count;
+    part.all.count = numbers_in_part(statistics.dtype, statistics.count);
     read_moments(object, statistics.dtype, part.all);
     read_sum(object.member("sum"), part);
     part.finite = part.all;
@@ -152,6 +152,13 @@ void read_statistics(Value object, const TensorFacts& tensor, TensorStatistics& 
         statistics.requested = statistics.requested | Requested::hash;
 }
 
+/// Replaces two numbers by the packed element that has both.
+void pack_last_two(std::vector<std::byte>& bytes) {
+    const std::byte high = bytes.back();
+    bytes.pop_back();
+    bytes.back() = packed_element(bytes.back(), high);
+}
+
 void read_values(Value list, DType dtype, std::vector<std::byte>& to) {
     const DType part = part_dtype(dtype);
     std::byte bytes[sizeof(double)];
@@ -162,8 +169,9 @@ void read_values(Value list, DType dtype, std::vector<std::byte>& to) {
         return true;
     };
     for (Value value = list.first(); value; value = value.next()) {
-        const Value imaginary = value.first().next();
-        const bool taken = is_complex(dtype) ? take(value.first()) && take(imaginary) : take(value);
+        const bool is_pair = numbers_in_element(dtype) == 2;
+        const bool taken = is_pair ? take(value.first()) && take(value.first().next()) : take(value);
+        if (taken && is_packed(dtype)) pack_last_two(to);
         if (taken && to.size() <= kMostPrintedValues * element_size(dtype)) continue;
         to.clear();
         return;

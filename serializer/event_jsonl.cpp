@@ -123,17 +123,27 @@ void append_statistics(const MeasuredArgument& argument, std::string& out) {
     append_parts(statistics, out);
 }
 
+/// Appends one of the numbers of an element.
+void append_value(DType dtype, const std::byte* element, std::uint32_t number, std::string& out) {
+    if (is_packed(dtype)) {
+        const std::byte bits = packed_number(*element, number);
+        append_json_element(dtype, &bits, out);
+    } else {
+        const DType part = part_dtype(dtype);
+        append_json_element(part, element + std::size_t{number} * element_size(part), out);
+    }
+}
+
 void append_values(DType dtype, std::span<const std::byte> values, std::string& out) {
-    const DType part = part_dtype(dtype);
-    const std::size_t size = element_size(part);
+    const bool is_pair = numbers_in_element(dtype) == 2;
     out += R"(,"values":[)";
     for (std::size_t at = 0; at + element_size(dtype) <= values.size(); at += element_size(dtype)) {
         if (at != 0) out += ',';
-        if (is_complex(dtype)) out += '[';
-        append_json_element(part, &values[at], out);
-        if (is_complex(dtype)) {
+        if (is_pair) out += '[';
+        append_value(dtype, &values[at], 0, out);
+        if (is_pair) {
             out += ',';
-            append_json_element(part, &values[at + size], out);
+            append_value(dtype, &values[at], 1, out);
             out += ']';
         }
     }

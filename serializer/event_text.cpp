@@ -26,6 +26,8 @@ const char* printed_dtype(DType dtype) {
             return "c10::Float8_e5m2fnuz";
         case DType::float8_e8m0fnu:
             return "c10::Float8_e8m0fnu";
+        case DType::float4_e2m1fn_x2:
+            return "c10::Float4_e2m1fn_x2";
         case DType::complex32:
             return "c10::complex<c10::Half>";
         case DType::complex64:

@@ -192,7 +192,7 @@ void read_moments(const Json& from, Moments& to) {
 }
 
 /// Returns what was requested for the measurement.
-Requested read_part(const Json& from, std::uint64_t count, RealStatistics& to) {
+Requested read_part(const Json& from, std::uint64_t numbers, RealStatistics& to) {
     read(from, "nan", to.nan);
     read(from, "positive_infinity", to.positive_infinity);
     read(from, "negative_infinity", to.negative_infinity);
@@ -201,7 +201,7 @@ Requested read_part(const Json& from, std::uint64_t count, RealStatistics& to) {
     const Json* const finite = member(from, "finite");
     if (finite == nullptr) return Requested::findings;
     read(from, "zeros", to.zeros);
-    to.all.count = count;
+    to.all.count = numbers;
     read_moments(from, to.all);
     read(*finite, "count", to.finite.count);
     read_moments(*finite, to.finite);
@@ -241,10 +241,11 @@ FindingTensor read_tensor(const Json& from) {
     TensorStatistics& statistics = to.statistics;
     statistics.dtype = dtype_of(to.dtype);
     read(from, "count", statistics.count);
+    const std::uint64_t numbers = numbers_in_part(statistics.dtype, statistics.count);
     if (const Json* const part = member(from, "statistics"); part != nullptr)
-        statistics.requested = read_part(*part, statistics.count, statistics.real);
+        statistics.requested = read_part(*part, numbers, statistics.real);
     if (const Json* const part = member(from, "imaginary"); part != nullptr)
-        (void)read_part(*part, statistics.count, statistics.imaginary);
+        (void)read_part(*part, numbers, statistics.imaginary);
     return to;
 }
 

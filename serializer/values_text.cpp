@@ -58,12 +58,14 @@ const char* type_name(DType dtype) {
             return "UInt64";
         case DType::boolean:
             return "Bool";
+        case DType::float4_e2m1fn_x2:
+            return "Float4_e2m1fn_x2";
     }
     return "";
 }
 
 /// Values as doubles, as at::print converts them.
-using Values = std::array<double, kMostPrintedValues>;
+using Values = std::array<double, 2 * kMostPrintedValues>;
 
 bool is_finite(double value) {
     return value - value == 0;
@@ -203,6 +205,22 @@ void append_backend(std::string_view device, std::string& out) {
         out += letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
 }
 
+double number_at(DType dtype, std::span<const std::byte> bytes, std::size_t index) {
+    if (!is_packed(dtype)) return element_value(dtype, bytes.data() + index * element_size(dtype));
+    const std::byte number = packed_number(bytes[index / 2], index % 2);
+    return element_value(dtype, &number);
+}
+
+/// Returns the sizes of the printed numbers. at::print() cannot print packed dtypes, so rows of their numbers
+/// are twice as long as rows of elements.
+std::vector<std::int64_t> sizes_in_numbers(const TensorFacts& tensor) {
+    std::vector<std::int64_t> sizes = tensor.sizes;
+    if (!is_packed(tensor.measured_dtype)) return sizes;
+    if (sizes.empty()) sizes.push_back(1);
+    sizes.back() *= 2;
+    return sizes;
+}
+
 }  // namespace
 
 void append_values(const TensorFacts& tensor, std::span<const std::byte> bytes, std::string& out) {
@@ -212,18 +230,20 @@ void append_values(const TensorFacts& tensor, std::span<const std::byte> bytes, 
         return;
     }
     Values all{};
-    for (std::size_t i = 0; i < count; ++i)
-        all[i] = element_value(dtype, bytes.data() + i * element_size(dtype));
-    const std::span<const double> values(all.data(), count);
-    if (tensor.sizes.empty()) {
+    const std::size_t numbers = numbers_in_part(dtype, count);
+    for (std::size_t i = 0; i < numbers; ++i)
+        all[i] = number_at(dtype, bytes, i);
+    const std::vector<std::int64_t> sizes = sizes_in_numbers(tensor);
+    const std::span<const double> values(all.data(), numbers);
+    if (sizes.empty()) {
         append_shortest(values[0], out);
         out += '\n';
-    } else if (count > 0 && tensor.sizes.size() == 1) {
+    } else if (count > 0 && sizes.size() == 1) {
         append_vector(values, out);
-    } else if (count > 0 && tensor.sizes.size() == 2) {
-        append_matrix(values, static_cast<std::size_t>(tensor.sizes[1]), 0, out);
+    } else if (count > 0 && sizes.size() == 2) {
+        append_matrix(values, static_cast<std::size_t>(sizes[1]), 0, out);
     } else if (count > 0) {
-        append_stack(values, tensor.sizes, out);
+        append_stack(values, sizes, out);
     }
     out += "[ ";
     append_backend(tensor.device, out);

@@ -24,12 +24,13 @@ struct BlockSummary {
 
 struct BlockKernels {
     const char* name;
-    /// Decodes exactly. `raw` has packed elements of `dtype` at any address. The dtype is neither complex nor
-    /// a 64-bit integer.
+    /// Decodes `count` numbers exactly. `raw` has contiguous elements of `dtype` at any address. The dtype is
+    /// neither complex nor a 64-bit integer.
     void (*decode)(DType dtype, const unsigned char* raw, std::uint32_t count, double* numbers);
     /// `numbers` has room for kBlockElements. Elements after `count` are overwritten. `count` > 0.
     void (*summarise)(double* numbers, std::uint32_t count, BlockSummary& summary);
-    /// Returns whether any element is Inf or NaN, by its bits. The dtype is a float kind and not complex.
+    /// Returns whether any element is Inf or NaN, by its bits. The dtype is a float kind that
+    /// has Inf or NaN, and not complex.
     bool (*any_special)(DType dtype, const unsigned char* raw, std::uint32_t count);
 };
 

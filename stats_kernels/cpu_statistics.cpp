@@ -226,7 +226,7 @@ class BlockStatistics {
         if (wants(requested_, Requested::hash)) into.hash += hash_of(block, element_size(dtype_));
         if (wants(requested_, Requested::printed | Requested::indices))
             add_numbers(block, into);
-        else if (wants(requested_, Requested::findings) && !is_integer(dtype_))
+        else if (wants(requested_, Requested::findings) && !is_always_finite(dtype_))
             add_findings(block, into);
     }
 
@@ -234,7 +234,7 @@ class BlockStatistics {
     void add_numbers(const Block& block, TensorPartial& into) const {
         if (dtype_ == DType::int64) return add_wide_integers<std::int64_t>(block, into.parts[0]);
         if (dtype_ == DType::uint64) return add_wide_integers<std::uint64_t>(block, into.parts[0]);
-        for (std::uint32_t part = 0; part < (is_complex(dtype_) ? 2U : 1U); ++part) {
+        for (std::uint32_t part = 0; part < numbers_in_element(dtype_); ++part) {
             alignas(64) double numbers[kBlockElements];
             read(block, part, numbers);
             numbers_.add(numbers, block, into.parts[part]);
@@ -252,7 +252,7 @@ class BlockStatistics {
     }
 
     void read(const Block& block, std::uint32_t part, double* numbers) const {
-        if (!is_complex(dtype_)) return kernels_.decode(dtype_, block.raw, block.count, numbers);
+        if (numbers_in_element(dtype_) == 1) return kernels_.decode(dtype_, block.raw, block.count, numbers);
         constexpr std::uint32_t kHalf = kBlockElements / 2;
         const std::uint32_t bytes = element_size(dtype_);
         for (std::uint32_t begin = 0; begin < block.count; begin += kHalf) {
@@ -269,6 +269,12 @@ class BlockStatistics {
     const BlockKernels& kernels_;
     NumberStatistics numbers_;
 };
+
+/// Until here the high numbers of the elements are a part of their own, as if they were imaginary.
+void merge_packed(TensorPartial& partial) {
+    merge(partial.parts[0], partial.parts[1]);
+    partial.parts[1] = {};
+}
 
 }  // namespace
 
@@ -305,6 +311,7 @@ TensorPartial measure_range(const TensorView& tensor, Requested requested, std::
         }
         statistics.add(Block{raw, count, at}, partial);
     }
+    if (is_packed(tensor.dtype)) merge_packed(partial);
     return partial;
 }
 

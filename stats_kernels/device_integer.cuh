@@ -26,7 +26,18 @@ class IntegerExtremes {
 
     [[nodiscard]] __device__ T minimum() const { return minimum_; }
 
-    __device__ void finish(Known known) const {
+    __device__ void finish(const Known& known) const {
+        finish(known, [](T number) {
+            if constexpr (kIsSigned<T>)
+                return key_of(static_cast<std::int64_t>(number));
+            else
+                return key_of(static_cast<std::uint64_t>(number));
+        });
+    }
+
+    /// `key` returns the key of the number that an integer stands for.
+    template <typename Key>
+    __device__ void finish(Known known, const Key& key) const {
         if (known.count > 0) {
             known.minimum_key = key(minimum_);
             known.maximum_key = key(maximum_);
@@ -35,13 +46,6 @@ class IntegerExtremes {
     }
 
   private:
-    static __device__ std::uint64_t key(T number) {
-        if constexpr (kIsSigned<T>)
-            return key_of(static_cast<std::int64_t>(number));
-        else
-            return key_of(static_cast<std::uint64_t>(number));
-    }
-
     T minimum_ = 0;
     T maximum_ = 0;
     unsigned minimum_turn_ = 0;
@@ -207,13 +211,25 @@ class NarrowIntegers {
         for (unsigned i = 0; i < turn.in_last; ++i) {
             T number = static_cast<T>(bits.next(8 * sizeof(T)));
             if (kBoolean) number = number != 0 ? 1 : 0;
-            take(sums_of_one(number), 1, number, number, turn.number);
+            add_one(number, turn.number);
         }
     }
 
-    /// Moves the sums to the minimum in integer arithmetic, which is exact.
+    __device__ void add_one(T number, unsigned turn) {
+        take(sums_of_one(number), 1, number, number, turn);
+    }
+
     template <bool>
     __device__ void finish() const {
+        extremes_.finish(known());
+    }
+
+    [[nodiscard]] __device__ const IntegerExtremes<T>& extremes() const {
+        return extremes_;
+    }
+
+    /// Returns all but the extremes. Moves the sums to the minimum in integer arithmetic, which is exact.
+    [[nodiscard]] __device__ Known known() const {
         Known known;
         const auto reference = static_cast<std::int64_t>(extremes_.minimum());
         const std::int64_t sum = sum_ - static_cast<std::int64_t>(count_) * reference;
@@ -227,7 +243,7 @@ class NarrowIntegers {
         known.zeros = zeros_;
         known.sum_low = static_cast<std::uint64_t>(sum_);
         known.sum_high = sum_ < 0 ? UINT64_MAX : 0;
-        extremes_.finish(known);
+        return known;
     }
 
   private:

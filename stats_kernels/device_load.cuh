@@ -294,7 +294,7 @@ class GroupBits {
     __device__ explicit GroupBits(const uint4& group)
         : low_(std::uint64_t{group.y} << 32U | group.x), high_(std::uint64_t{group.w} << 32U | group.z) {}
 
-    /// `bits` is 8 to 64.
+    /// `bits` is 4 to 64.
     __device__ std::uint64_t next(unsigned bits) {
         const std::uint64_t number = low_ << (64 - bits) >> (64 - bits);
         low_ = bits == 64 ? high_ : low_ >> bits | high_ << (64 - bits);
@@ -321,6 +321,8 @@ __device__ inline std::uint64_t key_of_bits(DType dtype, std::uint64_t bits) {
             return key_of(static_cast<double>(decode_bfloat16(static_cast<std::uint16_t>(bits))));
         case DType::boolean:
             return key_of(std::uint64_t{bits != 0});
+        case DType::float4_e2m1fn_x2:
+            return key_of(static_cast<double>(decode_float4(static_cast<std::uint8_t>(bits))));
         default:
             break;
     }
@@ -335,7 +337,7 @@ __device__ __noinline__ std::uint64_t index_of_extreme(bool has_it, unsigned tur
                                                        std::uint64_t key) {
     const DeviceJob& job = shared_job();
     const unsigned bytes = job.bytes;
-    const unsigned part_bits = 8 * bytes / (is_complex(job.dtype) ? 2 : 1);
+    const unsigned number_bits = 8 * bytes / numbers_in_element(job.dtype);
     const unsigned in_group = 16 / bytes;
     const std::uint64_t earliest = first_group_of(turn) * in_group;
     std::uint64_t found = kNoIndex;
@@ -351,8 +353,11 @@ __device__ __noinline__ std::uint64_t index_of_extreme(bool has_it, unsigned tur
             const std::uint64_t index = first + i / in_group * (kBlockThreads * in_group) + i % in_group;
             if (index >= job.count) break;
             GroupBits bits(load_group(index, 1, bytes));
-            if (part == 1) bits.next(part_bits);
-            if (key_of_bits(part_dtype(job.dtype), bits.next(part_bits)) == key) take_lower(found, index);
+            if (part == 1) bits.next(number_bits);
+            bool is_there = key_of_bits(part_dtype(job.dtype), bits.next(number_bits)) == key;
+            if (is_packed(job.dtype))
+                is_there = is_there || key_of_bits(job.dtype, bits.next(number_bits)) == key;
+            if (is_there) take_lower(found, index);
         }
         __syncwarp();
         found = least_of_lanes(found);

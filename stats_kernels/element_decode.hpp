@@ -53,6 +53,20 @@ AOTI_DBG_HOST_DEVICE AOTI_DBG_ALWAYS_INLINE constexpr float decode_finite_float8
     return float_of_bits((magnitude < (1U << kMantissaBits) ? denormal_bits : normal) | sign);
 }
 
+/// Decodes the low four bits: sign, two bits of exponent, one of mantissa. None of them is NaN or Inf.
+AOTI_DBG_HOST_DEVICE AOTI_DBG_ALWAYS_INLINE constexpr float decode_float4(std::uint8_t bits) {
+    const std::uint32_t magnitude = bits & 7U;
+    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 8U) << 28U;
+    const std::uint32_t denormal = magnitude == 0 ? 0 : 126U << 23U;
+    return float_of_bits((magnitude < 2 ? denormal : (magnitude << 22U) + (126U << 23U)) | sign);
+}
+
+/// Returns one of the two numbers of a float4_e2m1fn_x2, the low one first, in the low four bits.
+AOTI_DBG_HOST_DEVICE AOTI_DBG_ALWAYS_INLINE constexpr std::uint8_t float4_bits(std::uint8_t element,
+                                                                               std::uint32_t number) {
+    return static_cast<std::uint8_t>(element >> (number * 4U) & 15U);
+}
+
 /// Decodes one of the five float8 kinds and returns NaN for any other dtype.
 AOTI_DBG_HOST_DEVICE AOTI_DBG_ALWAYS_INLINE constexpr float decode_float8(DType dtype, std::uint8_t bits) {
     const std::uint32_t magnitude = bits & 0x7fU;

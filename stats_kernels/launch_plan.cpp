@@ -18,8 +18,9 @@ constexpr std::uint64_t kTilesOfBlock = 8;
 constexpr std::uint64_t kMostBlocks = 4096;
 
 std::uint64_t tiles_of(DType dtype, std::uint64_t count, Requested requested) {
-    // Integers cannot have any of the requested statistics.
-    if (is_integer(dtype) && !wants(requested, Requested::printed | Requested::indices | Requested::hash))
+    // Such a dtype has neither NaN nor Inf to count.
+    if (is_always_finite(dtype) &&
+        !wants(requested, Requested::printed | Requested::indices | Requested::hash))
         return 0;
     const std::uint64_t group = 16 / element_size(dtype);
     const std::uint64_t groups = count / group + (count % group != 0 ? 1 : 0);

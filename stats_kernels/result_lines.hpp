@@ -46,7 +46,7 @@ enum PlacesWord : std::uint32_t { kMinimumIndex, kMaximumIndex, kHash, kSumLow, 
 inline constexpr std::uint32_t kMostValues = 64;
 
 AOTI_DBG_HOST_DEVICE constexpr bool has_special_lines(DType dtype) {
-    return !is_integer(dtype);
+    return !is_always_finite(dtype);
 }
 AOTI_DBG_HOST_DEVICE constexpr bool has_place_lines(DType dtype, Requested requested) {
     return is_integer(dtype) || depends_on_order(requested);
@@ -69,8 +69,8 @@ AOTI_DBG_HOST_DEVICE constexpr std::uint32_t value_lines(std::uint32_t bytes) {
 
 /// The lines of one job with B blocks, in this order:
 ///
-/// - for each part, one or two (complex): B lines of moments; for floats B lines of specials; for integers,
-///   indices or a hash, B lines of places
+/// - for each part, one or two (complex): B lines of moments; for dtypes with NaN or Inf B lines of
+///   specials; for integers, indices or a hash, B lines of places
 /// - for a printed tensor of at most kMostValues elements: its elements in logical order, seven words a line
 struct ResultShape {
     std::uint32_t blocks = 0;

@@ -3,7 +3,7 @@
 // read once, in loads of 16 bytes, with four of them in flight per thread. Must not use the CUDA runtime,
 // allocate, or read a byte that no element covers.
 #include "stats_kernels/device_finish.cuh"
-#include "stats_kernels/device_integer.cuh"
+#include "stats_kernels/device_float4.cuh"
 #include "stats_kernels/device_values.cuh"
 
 namespace aoti_dbg::device {
@@ -101,17 +101,17 @@ __device__ void sweep_complex(Region region) {
 }
 
 template <typename Numbers, unsigned kBytes>
-__device__ void sweep_integers(Region region) {
+__device__ void sweep_finite(Region region) {
     const Requested requested = shared_job().requested;
     if (wants(requested, Requested::hash)) return sweep<kBytes, true, Numbers>(region);
     if (wants(requested, Requested::printed | Requested::indices))
         return sweep<kBytes, false, Numbers>(region);
-    leave({}, 0, 0, 0);  // an integer is neither NaN nor Inf
+    leave({}, 0, 0, 0);  // there is neither NaN nor Inf
 }
 
 template <typename T, bool kBoolean = false>
 __device__ void sweep_narrow(Region region) {
-    return sweep_integers<NarrowIntegers<T, kBoolean>, sizeof(T)>(region);
+    return sweep_finite<NarrowIntegers<T, kBoolean>, sizeof(T)>(region);
 }
 
 __device__ __noinline__ void sweep_region(Region region) {
@@ -137,7 +137,7 @@ __device__ __noinline__ void sweep_region(Region region) {
         case DType::int32:
             return sweep_narrow<std::int32_t>(region);
         case DType::int64:
-            return sweep_integers<WideIntegers<std::int64_t>, 8>(region);
+            return sweep_finite<WideIntegers<std::int64_t>, 8>(region);
         case DType::uint8:
             return sweep_narrow<std::uint8_t>(region);
         case DType::uint16:
@@ -145,9 +145,11 @@ __device__ __noinline__ void sweep_region(Region region) {
         case DType::uint32:
             return sweep_narrow<std::uint32_t>(region);
         case DType::uint64:
-            return sweep_integers<WideIntegers<std::uint64_t>, 8>(region);
+            return sweep_finite<WideIntegers<std::uint64_t>, 8>(region);
         case DType::boolean:
             return sweep_narrow<std::uint8_t, true>(region);
+        case DType::float4_e2m1fn_x2:
+            return sweep_finite<Float4Numbers, 1>(region);
         default:
             return sweep_real<Float8, 1>(region);
     }

@@ -4,27 +4,13 @@
 namespace aoti_dbg {
 
 const char* dtype_name(DType dtype) {
-    static constexpr const char* kNames[kDTypes] = {"float64",
-                                                    "float32",
-                                                    "float16",
-                                                    "bfloat16",
-                                                    "float8_e4m3fn",
-                                                    "float8_e5m2",
-                                                    "float8_e4m3fnuz",
-                                                    "float8_e5m2fnuz",
-                                                    "float8_e8m0fnu",
-                                                    "complex32",
-                                                    "complex64",
-                                                    "complex128",
-                                                    "int8",
-                                                    "int16",
-                                                    "int32",
-                                                    "int64",
-                                                    "uint8",
-                                                    "uint16",
-                                                    "uint32",
-                                                    "uint64",
-                                                    "bool"};
+    static constexpr const char* kNames[kDTypes] = {
+        "float64",        "float32",         "float16",         "bfloat16",
+        "float8_e4m3fn",  "float8_e5m2",     "float8_e4m3fnuz", "float8_e5m2fnuz",
+        "float8_e8m0fnu", "complex32",       "complex64",       "complex128",
+        "int8",           "int16",           "int32",           "int64",
+        "uint8",          "uint16",          "uint32",          "uint64",
+        "bool",           "float4_e2m1fn_x2"};
     const auto number = static_cast<std::uint32_t>(dtype);
     return number < kDTypes ? kNames[number] : "unknown";
 }

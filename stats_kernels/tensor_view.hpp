@@ -33,8 +33,9 @@ enum class DType : std::uint8_t {
     uint32,
     uint64,
     boolean,
+    float4_e2m1fn_x2,
 };
-inline constexpr std::uint32_t kDTypes = 21;
+inline constexpr std::uint32_t kDTypes = 22;
 
 /// PyTorch rejects more dimensions.
 inline constexpr std::uint32_t kMaxRank = 64;
@@ -70,11 +71,32 @@ AOTI_DBG_HOST_DEVICE constexpr bool is_complex(DType dtype) {
 
 /// Includes bool.
 AOTI_DBG_HOST_DEVICE constexpr bool is_integer(DType dtype) {
-    return dtype >= DType::int8;
+    return dtype >= DType::int8 && dtype <= DType::boolean;
 }
 
 AOTI_DBG_HOST_DEVICE constexpr bool is_unsigned(DType dtype) {
-    return dtype >= DType::uint8;
+    return dtype >= DType::uint8 && dtype <= DType::boolean;
+}
+
+/// Returns whether an element has two numbers that share one set of statistics. Sizes, strides and indices
+/// count elements.
+AOTI_DBG_HOST_DEVICE constexpr bool is_packed(DType dtype) {
+    return dtype == DType::float4_e2m1fn_x2;
+}
+
+/// Returns whether the dtype has neither NaN nor Inf.
+AOTI_DBG_HOST_DEVICE constexpr bool is_always_finite(DType dtype) {
+    return is_integer(dtype) || is_packed(dtype);
+}
+
+/// Returns the numbers in an element: two for complex and packed ones.
+AOTI_DBG_HOST_DEVICE constexpr std::uint32_t numbers_in_element(DType dtype) {
+    return is_complex(dtype) || is_packed(dtype) ? 2 : 1;
+}
+
+/// Returns how many numbers the statistics of one part cover.
+AOTI_DBG_HOST_DEVICE constexpr std::uint64_t numbers_in_part(DType dtype, std::uint64_t elements) {
+    return is_packed(dtype) ? 2 * elements : elements;
 }
 
 /// Returns the dtype of one part, which is the dtype itself unless it is complex.

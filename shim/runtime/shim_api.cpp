@@ -40,8 +40,11 @@ class Library {
     void* handle_;
 };
 
-std::string code_name(DType dtype) {
-    return std::string("aoti_torch_dtype_") + dtype_name(dtype);
+/// In some releases only PyTorch's stable interface has the newest dtypes.
+std::optional<std::int32_t> dtype_code(const Library& library, DType dtype) {
+    const std::string name = std::string("torch_dtype_") + dtype_name(dtype);
+    const std::optional<std::int32_t> code = library.code("aoti_" + name);
+    return code ? code : library.code(name);
 }
 
 /// Formats the result of aoti_torch_abi_version() like "2.11.0". The version has one byte per part, the
@@ -99,7 +102,7 @@ std::optional<ShimApi> find_shim_api(const void* shim_function) {
     api.cpu = library.code("aoti_torch_device_type_cpu").value_or(api.cpu);
     api.cuda = library.code("aoti_torch_device_type_cuda").value_or(api.cuda);
     for (std::uint32_t i = 0; i < kDTypes; ++i)
-        api.dtype_codes[i] = library.code(code_name(static_cast<DType>(i)));
+        api.dtype_codes[i] = dtype_code(library, static_cast<DType>(i));
     return api;
 }
 

@@ -87,17 +87,14 @@ bool same_exactly(const RealStatistics& a, const RealStatistics& b) {
            same_number(a.finite.minimum, b.finite.minimum) && same_number(a.finite.maximum, b.finite.maximum);
 }
 
-void check(const Measured& tensor, const TensorPartial& partial) {
+void check(const Sample& sample, Requested requested, const TensorStatistics& got) {
     ++g_checked;
-    const std::string where =
-        tensor.sample.name() + ", requested " + std::to_string(static_cast<int>(tensor.requested));
-    // Ignores statistics that were measured but not requested.
-    const TensorStatistics got = finish(partial, tensor.sample.view(), tensor.requested);
-    const TensorStatistics cpu = measure(tensor.sample.view(), tensor.requested);
+    const std::string where = sample.name() + ", requested " + std::to_string(static_cast<int>(requested));
+    const TensorStatistics cpu = measure(sample.view(), requested);
     if (got.hash != cpu.hash) fault("hash", where);
-    const std::string text = difference(got, tensor.sample, tensor.requested, kTolerance);
+    const std::string text = difference(got, sample, requested, kTolerance);
     if (!text.empty()) return fault(text, where);
-    if (wants(tensor.requested, Requested::printed | Requested::indices) &&
+    if (wants(requested, Requested::printed | Requested::indices) &&
         (!same_exactly(got.real, cpu.real) || !same_exactly(got.imaginary, cpu.imaginary)))
         fault("not what the CPU says", where);
 }
@@ -143,7 +140,9 @@ void check_matrix(const Device& device, int rounds, Random& random) {
         for (std::uint32_t n = 0; n < kLaunches; ++n)
             if (launches[n].jobs > 0) device.launch(launches[n], lanes[n % 2].stream);
         for (const Measured& tensor : tensors) {
-            check(tensor, await(&lines[tensor.lines], tensor.shape, sequence));
+            // Ignores statistics that were measured but not requested.
+            const TensorPartial partial = await(&lines[tensor.lines], tensor.shape, sequence);
+            check(tensor.sample, tensor.requested, finish(partial, tensor.sample.view(), tensor.requested));
             if (!has_values(tensor, &lines[tensor.lines], sequence)) fault("elements", tensor.sample.name());
         }
         STATS_DRIVER(cuCtxSynchronize);
@@ -176,6 +175,20 @@ class OneByOne {
     Mapped<ResultLine> lines_{1U << 15U};
     std::uint32_t sequence_ = 0;
 };
+
+/// Measures every byte of the dtypes of one byte.
+void check_bytes(const Device& device, Random& random) {
+    OneByOne one(device);
+    for (const DType dtype : kByteFloats)
+        for (const Sample& sample : all_bytes_laid_out(dtype, random))
+            for (const Requested requested : kRequests) {
+                const DeviceMemory memory(sample.storage.size());
+                memory.fill_from(sample.storage.data(), sample.storage.size());
+                STATS_DRIVER(cuCtxSynchronize);
+                std::uint32_t blocks = 0;
+                check(sample, requested, one.measure(sample.view(memory.pointer()), requested, blocks));
+            }
+}
 
 /// Places a NaN last, for lengths that end anywhere in a thread's and a block's share.
 void check_ends(const Device& device) {
@@ -313,6 +326,7 @@ int main(int argc, char** argv) {
     const Device device;
     Random random(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
     check_matrix(device, argc > 2 ? std::atoi(argv[2]) : 45, random);
+    check_bytes(device, random);
     check_ends(device);
     if (argc <= 2) {
         check_accuracy(device, "mean 1, std 0.01", 100003, 1, 0.01, false);

@@ -22,7 +22,7 @@ from torch.utils.serialization import config
 program = os.environ["AOTI_DBGTEST_PT_EXCHANGE"]
 DTYPES = (
     "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu "
-    "complex32 complex64 complex128 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool"
+    "complex32 complex64 complex128 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool float4_e2m1fn_x2"
 ).split()
 # Ways to load a file, by a name that appears in a failure.
 LOADERS = {
@@ -262,8 +262,8 @@ class TorchsReadByUs(InAFolder):
                     self.assertIn(words, read["error"])
 
     def test_dtypes_that_we_do_not_know_are_named(self):
-        packed = torch.zeros(4, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
-        self.assertIn("torch.float4_e2m1fn_x2", self.read({"packed": packed})["packed"]["error"])
+        bits = torch.zeros(4, dtype=torch.uint8).view(torch.bits1x8)
+        self.assertIn("torch.bits1x8", self.read({"bits": bits})["bits"]["error"])
 
     def test_a_file_of_the_form_before_1_6_is_refused(self):
         read = self.read({"old": torch.arange(3)}, _use_new_zipfile_serialization=False)

@@ -93,6 +93,18 @@ TEST_CASE("NaN, Inf, zeros, reuse and unmeasured tensors are marked at the end o
     CHECK(contains(lines[7], "  ! 1 NaN"));
 }
 
+TEST_CASE("A tensor of packed elements is zero if both numbers of each are") {
+    const SiteFacts site = site_of("kernel");
+    const ArgumentFacts label = label_of("buf0");
+    const HeldTensor zero(DType::float4_e2m1fn_x2, {2}, std::vector<std::uint8_t>{0x00, 0x88});
+    const HeldTensor half(DType::float4_e2m1fn_x2, {2}, std::vector<std::uint8_t>{0x10, 0x20});
+    const std::vector<std::string> lines =
+        lines_of(call_of(EventSide::after, &site, {zero.measured(label), half.measured(label)}));
+    CHECK(contains(lines[1], "f4_e2m1fn_x2[2] "));
+    CHECK(contains(lines[1], "  all zeros"));
+    CHECK_FALSE(contains(lines[2], "all zeros"));
+}
+
 TEST_CASE("A buffer that a call only writes is unwritten before the call, whatever its memory has") {
     const SiteFacts site = site_of("kernel");
     ArgumentFacts output = label_of("buf0");

@@ -103,6 +103,18 @@ TEST_CASE("A complex tensor has both of its parts") {
     CHECK(counted["real"] == json::object());
 }
 
+TEST_CASE("An element of float4_e2m1fn_x2 has a pair of values, and statistics over all of them") {
+    const HeldTensor held(DType::float4_e2m1fn_x2, {2}, std::vector<std::uint8_t>{0x71, 0x80});
+    const ArgumentFacts label = label_of("buf0");
+    const json argument = argument_of(held.measured(label, kAll));
+    CHECK(argument["values"] == json({{0.5, 6}, {0, -0.0}}));
+    CHECK(argument["mean"] == 1.625);
+    CHECK(argument["max"] == 6);
+    CHECK(argument["zeros"] == 2);
+    CHECK(argument["max_at"] == 0);
+    CHECK_FALSE(argument.contains("count"));
+}
+
 TEST_CASE("Numbers survive a round trip") {
     const HeldTensor held(DType::float32, {3}, std::vector<float>{0.1F, 0.7F, -1e-30F});
     const ArgumentFacts label = label_of("buf0");

@@ -73,6 +73,7 @@ struct Sample {
                                 std::vector<std::uint16_t>{0x3c00, 0x0001, 0x83ff, 0xfe00, 0x7bff, 0x2e66});
         const HeldTensor brains(DType::bfloat16, {3}, std::vector<std::uint16_t>{0x3f80, 0xff80, 0x0001});
         const HeldTensor eights(DType::float8_e4m3fn, {4}, std::vector<std::uint8_t>{0x7f, 0xff, 0x01, 0xfe});
+        const HeldTensor fours(DType::float4_e2m1fn_x2, {2}, std::vector<std::uint8_t>{0x71, 0x88});
         const HeldTensor doubles(DType::float64, {2}, std::vector<double>{1.0 / 3, -1e300});
         const HeldTensor pairs(DType::complex64, {2},
                                std::vector<std::complex<float>>{{1, nan}, {0.1F, inf}});
@@ -98,7 +99,7 @@ struct Sample {
         add(call_of(EventSide::inputs, nullptr, {floats.measured(in, kAll), bools.measured(out)}));
         add(call_of(EventSide::before, &site,
                     {input, earlier, scalar_of(size, "8\n"), brains.measured(in), eights.measured(in),
-                     pairs.measured(in, kAll), longs.measured(in, kAll), late}));
+                     fours.measured(in, kAll), pairs.measured(in, kAll), longs.measured(in, kAll), late}));
         add(call_of(EventSide::after, &site,
                     {empty.measured(out, kAll), large.measured(out, Requested::findings),
                      strange.unmeasured(out, ""), address.unmeasured(in, "its size is not known")}));

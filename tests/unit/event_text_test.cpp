@@ -61,6 +61,36 @@ TEST_CASE("A tensor prints line for line as in PyTorch, with the standard deviat
           "\n");
 }
 
+TEST_CASE("A packed tensor prints PyTorch's number of elements and sizes, and both numbers of each element") {
+    const auto values_of = [](std::vector<std::int64_t> sizes, const std::vector<std::uint8_t>& elements) {
+        const HeldTensor held(DType::float4_e2m1fn_x2, std::move(sizes), elements);
+        std::string text;
+        append_values(held.facts, held.measured(label_of("buf0")).values, text);
+        return text;
+    };
+    CHECK(values_of({}, {0xf1}) == " 0.5000\n-6.0000\n[ CPUFloat4_e2m1fn_x2Type{} ]\n");
+    CHECK(values_of({1}, {0x2a}) == "-1\n 1\n[ CPUFloat4_e2m1fn_x2Type{1} ]\n");
+    const HeldTensor held(DType::float4_e2m1fn_x2, {2, 1}, std::vector<std::uint8_t>{0x71, 0x80});
+    CHECK(text_of(held) ==
+          "[  before_launch - kernel - buf0  ]:\n"
+          " 0.5000  6.0000\n"
+          " 0.0000 -0.0000\n"
+          "[ CPUFloat4_e2m1fn_x2Type{2,1} ]\n"
+          "Number of elements: 2\n"
+          "Dtype: c10::Float4_e2m1fn_x2\n"
+          "Mean value: 1.625\n"
+          "Min value: 0\n"
+          "Max value: 6\n"
+          "Std value: 2.92617\n"
+          "Device: cpu\n"
+          "Size: [2, 1]\n"
+          "Stride: [1, 1]\n"
+          "Layout: Strided\n"
+          "Is contiguous: 1\n"
+          "Requires grad: 0\n"
+          "\n");
+}
+
 TEST_CASE("NaN and Inf are counted on a line of their own, if there are any") {
     const float inf = std::numeric_limits<float>::infinity();
     const HeldTensor held(DType::float32, {5}, std::vector<float>{std::nanf(""), 1, inf, -inf, inf});

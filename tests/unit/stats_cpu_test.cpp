@@ -306,3 +306,52 @@ TEST_CASE("All compiled variants of the loops agree on every float16") {
               kNothing);
     }
 }
+
+TEST_CASE("All compiled variants of the loops agree on every byte of the float8 and float4 kinds") {
+    Random random(4);
+    for (const DType dtype : kByteFloats)
+        for (const Sample& sample : all_bytes_laid_out(dtype, random))
+            for (const BlockKernels* kernels : all_kernels())
+                for (const Requested requested : kRequests) {
+                    INFO(sample.name() << ", " << kernels->name);
+                    const std::uint64_t count = element_count(sample.sizes);
+                    const TensorPartial partial = measure_range(sample.view(), requested, 0, count, *kernels);
+                    CHECK(difference(finish(partial, sample.view(), requested), sample, requested,
+                                     kTolerance) == kNothing);
+                }
+}
+
+TEST_CASE("The powers of two of float8_e8m0fnu have neither zero nor sign, and one NaN") {
+    const RealStatistics real = measure(all_bytes(DType::float8_e8m0fnu).view(), kEverything).real;
+    CHECK(real.nan == 1);
+    CHECK(real.first_nan == 255);
+    CHECK(real.zeros == 0);
+    CHECK(real.positive_infinity + real.negative_infinity == 0);
+    CHECK(real.finite.count == 255);
+    CHECK(real.finite.minimum.floating == 0x1p-127);
+    CHECK(real.finite.maximum.floating == 0x1p127);
+}
+
+TEST_CASE(
+    "Statistics of float4_e2m1fn_x2 are over both numbers of its elements, and indices count elements") {
+    const TensorStatistics statistics = measure(all_bytes(DType::float4_e2m1fn_x2).view(), kEverything);
+    const RealStatistics& real = statistics.real;
+    CHECK(statistics.count == 256);
+    CHECK(real.all.count == 512);
+    CHECK(real.zeros == 64);
+    CHECK(real.all.mean == 0);
+    CHECK(near(real.all.standard_deviation, std::sqrt(8.5625L * 512 / 511), 1e-14L));
+    CHECK(real.all.minimum.floating == -6);
+    CHECK(real.minimum_index == 15);
+    CHECK(real.maximum_index == 7);
+
+    Sample pair = all_bytes(DType::float4_e2m1fn_x2);
+    pair.sizes = {2};
+    pair.storage = {0x71, 0x29};  // 0.5, 6, -0.5, 1
+    const RealStatistics few = measure(pair.view(), kEverything).real;
+    CHECK(few.all.mean == 1.75);
+    CHECK(few.maximum_index == 0);
+    CHECK(few.minimum_index == 1);
+    pair.sizes = {1};
+    CHECK(measure(pair.view(), kEverything).real.all.standard_deviation == std::sqrt(15.125));
+}

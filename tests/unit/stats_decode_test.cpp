@@ -53,3 +53,18 @@ TEST_CASE("The extremes of the float8 kinds are those of their papers") {
     CHECK(decode_float8(DType::float8_e8m0fnu, 0x00) == 0x1p-127F);
     CHECK(decode_float8(DType::float8_e8m0fnu, 0xfe) == 0x1p127F);
 }
+
+TEST_CASE("Every byte of float4_e2m1fn_x2 decodes to its two numbers, the low bits first") {
+    constexpr float kMagnitudes[] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+    for (std::uint32_t element = 0; element < 256; ++element) {
+        INFO(element);
+        for (std::uint32_t number = 0; number < 2; ++number) {
+            const std::uint32_t code = number == 0 ? element % 16 : element / 16;
+            const double expected = code < 8 ? kMagnitudes[code] : -kMagnitudes[code - 8];
+            const std::uint8_t bits = float4_bits(static_cast<std::uint8_t>(element), number);
+            REQUIRE(bits == code);
+            REQUIRE(same_value(decode_float4(bits), expected));
+            REQUIRE(same_value(decode_float4(bits), float_value(DType::float4_e2m1fn_x2, code)));
+        }
+    }
+}

@@ -16,23 +16,43 @@ struct Expected {
     std::uint64_t minimum_index = kNoIndex, maximum_index = kNoIndex;
 };
 
-inline Expected judge(const Sample& sample, std::uint32_t part) {
-    const DType dtype = part_dtype(sample.dtype);
-    const std::uint32_t bytes = element_size(dtype);
-    const bool is_negated = sample.bits.negative != (part == 1 && sample.bits.conjugate);
-    Expected expected;
-    std::vector<long double> finite;
-    std::uint64_t index = 0;
-    long double least = 0;
-    long double most = 0;
+/// A number of a part as bits, and the index of its element.
+struct NumberBits {
+    std::uint64_t at = 0;
+    std::uint64_t bits = 0;
+};
+
+inline std::vector<NumberBits> numbers_of(const Sample& sample, std::uint32_t part) {
+    const std::uint32_t bytes = element_size(part_dtype(sample.dtype));
+    std::vector<NumberBits> numbers;
+    std::uint64_t at = 0;
     for (const std::int64_t offset : sample.offsets()) {
         std::uint64_t bits = 0;
         std::memcpy(&bits, sample.element(offset) + part * bytes, bytes);
-        const std::uint64_t at = index++;
+        if (sample.dtype == DType::float4_e2m1fn_x2) {
+            numbers.push_back({at, bits & 0xfU});
+            numbers.push_back({at, bits >> 4U});
+        } else {
+            numbers.push_back({at, bits});
+        }
+        ++at;
+    }
+    return numbers;
+}
+
+inline Expected judge(const Sample& sample, std::uint32_t part) {
+    const DType dtype = part_dtype(sample.dtype);
+    const bool is_negated = sample.bits.negative != (part == 1 && sample.bits.conjugate);
+    Expected expected;
+    std::vector<long double> finite;
+    long double least = 0;
+    long double most = 0;
+    for (const auto& [at, bits] : numbers_of(sample, part)) {
         const Int128 integer = is_integer(dtype) ? integer_value(dtype, bits) : 0;
         long double value = is_integer(dtype) ? static_cast<long double>(integer)
                                               : static_cast<long double>(float_value(dtype, bits));
         if (is_negated) value = -value;
+        ++expected.count;
         if (std::isnan(value)) {
             if (expected.nan++ == 0) expected.first_nan = at;
         } else if (std::isinf(value)) {
@@ -55,7 +75,6 @@ inline Expected judge(const Sample& sample, std::uint32_t part) {
         }
     }
     if (expected.nan > 0) expected.minimum_index = expected.maximum_index = expected.first_nan;
-    expected.count = index;
     expected.finite = finite.size();
     if (finite.empty()) return expected;
     const auto count = static_cast<long double>(finite.size());

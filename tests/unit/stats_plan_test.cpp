@@ -24,6 +24,8 @@ std::uint32_t blocks_of(DType dtype, std::uint64_t count, Requested requested = 
 TEST_CASE("A tensor without elements gets a block, because it needs a result") {
     CHECK(blocks_of(DType::float32, 0) == 1);
     CHECK(blocks_of(DType::int8, 1U << 30U, Requested::findings) == 1);
+    CHECK(blocks_of(DType::float4_e2m1fn_x2, 1U << 30U, Requested::findings) == 1);
+    CHECK(blocks_of(DType::float4_e2m1fn_x2, 1U << 30U) == blocks_of(DType::int8, 1U << 30U));
 }
 
 TEST_CASE("A small tensor is spread over blocks, and a large one fills the device once") {

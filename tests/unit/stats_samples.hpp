@@ -45,7 +45,7 @@ inline double ieee_float(std::uint64_t bits, int exponent_bits, int mantissa_bit
     return (bits >> (mantissa_bits + exponent_bits) & 1U) != 0 ? -INFINITY : INFINITY;
 }
 
-/// The value of any float kind except the complex ones.
+/// The value of any float kind except the complex ones. Of float4_e2m1fn_x2, `bits` is one number.
 inline double float_value(DType dtype, std::uint64_t bits) {
     switch (dtype) {
         case DType::float64:
@@ -64,6 +64,8 @@ inline double float_value(DType dtype, std::uint64_t bits) {
             return bits == 0x80U ? std::nan("") : small_float(bits, 4, 3, 8);
         case DType::float8_e5m2fnuz:
             return bits == 0x80U ? std::nan("") : small_float(bits, 5, 2, 16);
+        case DType::float4_e2m1fn_x2:
+            return small_float(bits, 2, 1, 1);
         default:
             return bits == 0xffU ? std::nan("") : std::ldexp(1.0, static_cast<int>(bits) - 127);
     }
@@ -205,7 +207,8 @@ inline void store_float(DType dtype, unsigned char* to, double value) {
         default:
             break;
     }
-    const std::uint32_t bits = 8 * element_size(dtype);
+    const bool is_pair = dtype == DType::float4_e2m1fn_x2;
+    const std::uint32_t bits = is_pair ? 4 : 8 * element_size(dtype);
     const int mantissa = dtype == DType::float16 ? 10 : (dtype == DType::float8_e8m0fnu ? 0 : 2);
     // The values grow with the bits, so this bisects.
     std::uint64_t low = 0;
@@ -220,7 +223,8 @@ inline void store_float(DType dtype, unsigned char* to, double value) {
             high = middle - 1;
     }
     if (value < 0 && mantissa > 0) low |= 1ULL << (bits - 1);
-    std::memcpy(to, &low, bits / 8);
+    if (is_pair) low |= low << 4U;
+    std::memcpy(to, &low, element_size(dtype));
 }
 
 /// Bits of values at the edges of the formats.
@@ -355,6 +359,39 @@ inline Sample laid_out_anew(const Sample& from, Random& random) {
     for (std::size_t i = 0; i < offsets.size(); ++i)
         std::memcpy(sample.element(offsets[i]), from.element(old[i]), element_size(from.dtype));
     return sample;
+}
+
+/// The 256 elements of a dtype of one byte, in the order of their bits.
+inline Sample all_bytes(DType dtype) {
+    Sample sample;
+    sample.dtype = dtype;
+    sample.sizes = {256};
+    sample.strides = {1};
+    for (unsigned bits = 0; bits < 256; ++bits)
+        sample.storage.push_back(static_cast<unsigned char>(bits));
+    return sample;
+}
+
+inline constexpr DType kByteFloats[] = {DType::float8_e4m3fn,   DType::float8_e5m2,
+                                        DType::float8_e4m3fnuz, DType::float8_e5m2fnuz,
+                                        DType::float8_e8m0fnu,  DType::float4_e2m1fn_x2};
+
+/// all_bytes() in each place and layout that the code treats differently.
+inline std::vector<Sample> all_bytes_laid_out(DType dtype, Random& random) {
+    std::vector<Sample> samples{all_bytes(dtype)};
+    Sample unaligned = samples[0];
+    unaligned.first = 1;
+    unaligned.storage.insert(unaligned.storage.begin(), 0);
+    samples.push_back(unaligned);
+    Sample transposed = samples[0];
+    transposed.sizes = {16, 16};
+    transposed.strides = {1, 16};
+    samples.push_back(transposed);
+    samples.push_back(laid_out_anew(samples[0], random));
+    Sample part = samples[0];  // the end is no whole group
+    part.sizes = {253};
+    samples.push_back(part);
+    return samples;
 }
 
 }  // namespace stats_fixture
