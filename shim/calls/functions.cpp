@@ -45,7 +45,8 @@ const Name* name_of_symbol(std::string_view symbol) {
 }
 
 template <typename Handle>
-bool names(CUresult (*get)(const char**, Handle), const void* function, const char*& symbol) {
+bool names(const OwnDriverFunction<CUresult (*)(const char**, Handle)>& get, const void* function,
+           const char*& symbol) {
     return get != nullptr && get(&symbol, static_cast<Handle>(const_cast<void*>(function))) == CUDA_SUCCESS &&
            symbol != nullptr;
 }

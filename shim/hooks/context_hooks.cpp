@@ -6,12 +6,18 @@
 #include "shim/calls/functions.hpp"
 #include "shim/calls/models.hpp"
 #include "shim/calls/session.hpp"
+#include "shim/faults/driver_log.hpp"
 #include "shim/faults/dump_request.hpp"
 #include "shim/faults/fault_watch.hpp"
 
 using namespace aoti_dbg;
 
 namespace {
+
+void watch_driver() {
+    watch_for_faults();
+    watch_driver_log();
+}
 
 /// Forwards a call that creates or retains a context.
 template <auto kHook, typename... Arguments>
@@ -64,7 +70,7 @@ AOTI_DBG_EXPORT CUresult cuInit(unsigned int flags) {
     ensure_process_ready();
     if (observing()) find_linked_models();
     const CUresult result = forward_lifecycle<cuInit>("cuInit", {AOTI_DBG_CALLER_FRAME}, flags);
-    if (result == CUDA_SUCCESS && observing()) unless_out_of_memory(watch_for_faults);
+    if (result == CUDA_SUCCESS && observing()) unless_out_of_memory(watch_driver);
     return result;
 }
 

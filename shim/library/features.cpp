@@ -8,6 +8,7 @@
 #include "shim/check/race_observer.hpp"
 #include "shim/faults/allocation_observer.hpp"
 #include "shim/faults/allocations.hpp"
+#include "shim/faults/driver_log.hpp"
 #include "shim/faults/fault_part.hpp"
 #include "shim/faults/hang_watch.hpp"
 #include "shim/faults/launch_count_observer.hpp"
@@ -46,8 +47,8 @@ std::span<const DriverObserver* const> all_driver_observers() {
 // At exit, saving finishes first: it counts interrupts, and it may have the most to write.
 void start_session_parts(Session& session) {
     static constexpr void (*kStarts[])(Session&) = {
-        start_saving,     start_measuring,   start_checks,     start_markers,
-        start_tensor_map, start_allocations, start_fault_part, watch_for_hangs,
+        start_saving,      start_measuring,  start_checks,     start_markers,   start_tensor_map,
+        start_allocations, start_driver_log, start_fault_part, watch_for_hangs,
     };
     for (const auto start : kStarts)
         start(session);

@@ -8,12 +8,15 @@
 
 namespace aoti_dbg {
 
+__thread unsigned t_own_driver_calls __attribute__((tls_model("initial-exec"))) = 0;
+
 [[gnu::hot]] const DriverApi* driver_api() {
     static std::atomic<const DriverApi*> known{nullptr};
     if (const DriverApi* api = known.load(std::memory_order_acquire); api != nullptr) return api;
     DriverApi found;
     const auto find = [](auto& function, const char* name) {
-        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(other_driver_function(name));
+        using Pointer = std::remove_reference_t<decltype(function)>::Pointer;
+        function = reinterpret_cast<Pointer>(other_driver_function(name));
         return function != nullptr;
     };
     bool is_complete = true;

@@ -16,6 +16,13 @@ inline constexpr unsigned CU_COREDUMP_SKIP_ABORT = 1U << 4U;
 inline constexpr unsigned CU_COREDUMP_LIGHTWEIGHT_FLAGS = 0x2fU;
 extern "C" CUresult CUDAAPI cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green);
 #endif
+#if CUDA_VERSION < 12090
+enum CUlogLevel : unsigned { CU_LOG_LEVEL_ERROR, CU_LOG_LEVEL_WARNING };
+using CUlogsCallbackHandle = struct CUlogsCallbackEntry_st*;
+using CUlogsCallback = void(CUDA_CB*)(void* data, CUlogLevel level, char* message, size_t length);
+extern "C" CUresult CUDAAPI cuLogsRegisterCallback(CUlogsCallback callback, void* data,
+                                                   CUlogsCallbackHandle* handle);
+#endif
 
 // Every supported driver has these.
 #define AOTI_DBG_REQUIRED_DRIVER_FUNCTIONS(X)      \
@@ -53,6 +60,7 @@ extern "C" CUresult CUDAAPI cuStreamGetCtx_v2(CUstream stream, CUcontext* contex
     X(cuFuncLoad)                             \
     X(cuKernelGetName)                        \
     X(cuLaunchKernelEx)                       \
+    X(cuLogsRegisterCallback)                 \
     X(cuStreamGetCtx)                         \
     X(cuStreamGetCtx_v2)                      \
     X(cuStreamGetFlags)                       \
@@ -60,9 +68,41 @@ extern "C" CUresult CUDAAPI cuStreamGetCtx_v2(CUstream stream, CUcontext* contex
 
 namespace aoti_dbg {
 
+/// How many of its own driver calls the library is inside of, in this thread.
+extern __thread unsigned t_own_driver_calls __attribute__((tls_model("initial-exec")));
+
+inline bool is_own_driver_call() {
+    return t_own_driver_calls != 0;
+}
+
+/// A driver function that the library calls for itself. What the driver logs about such a call is not about
+/// the program.
+template <typename Function>
+class OwnDriverFunction;
+
+template <typename... Parameters>
+class OwnDriverFunction<CUresult (*)(Parameters...)> {
+  public:
+    using Pointer = CUresult (*)(Parameters...);
+
+    OwnDriverFunction() = default;
+    OwnDriverFunction(Pointer function) : function_(function) {}
+
+    CUresult operator()(Parameters... parameters) const {
+        ++t_own_driver_calls;
+        const CUresult result = function_(parameters...);
+        --t_own_driver_calls;
+        return result;
+    }
+    operator Pointer() const { return function_; }
+
+  private:
+    Pointer function_ = nullptr;
+};
+
 struct DriverApi {
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared
-#define AOTI_DBG_DECLARE(name) decltype(&::name) name = nullptr;
+#define AOTI_DBG_DECLARE(name) OwnDriverFunction<decltype(&::name)> name;
     AOTI_DBG_REQUIRED_DRIVER_FUNCTIONS(AOTI_DBG_DECLARE)
     AOTI_DBG_OPTIONAL_DRIVER_FUNCTIONS(AOTI_DBG_DECLARE)
 #undef AOTI_DBG_DECLARE

@@ -40,6 +40,7 @@ struct WipedPage {
     ForkSafeMutex constants_mutex;  // of MeasuredModel
     ForkSafeMutex races_mutex;
     std::atomic<class RaceWatch*> races;
+    std::atomic<class DriverLogFile*> driver_log;
 };
 
 /// Reads the environment and warns once about invalid settings. Every path into the library calls this first,

@@ -272,6 +272,18 @@ int errors() {
     return 0;
 }
 
+/// A block with more threads than any device has.
+int refused() {
+    const Setting setting;
+    Arguments arguments(setting.data, 1.0F);
+    launch_with(&cuLaunchKernel, setting.add, setting, 1.0F);
+    std::printf("sum %.1f\n", setting.sum());
+    const CUresult result =
+        cuLaunchKernel(setting.add, 1, 1, 1, 4096, 1, 1, 0, setting.stream, arguments.list, nullptr);
+    std::printf("4096 threads: %s\n", name_of(result));
+    return 3;
+}
+
 int fault() {
     const Setting setting;
     Arguments arguments(16, 1.0F);
@@ -297,6 +309,7 @@ const Mode kModes[] = {
     {"contexts", contexts, true},
     {"graph", graph, true},
     {"errors", errors, false},
+    {"refused", refused, false},
     {"fault", fault, false},
 };
 

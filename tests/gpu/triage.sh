@@ -269,6 +269,25 @@ model(*bad).sum().item()
         verdict "$case_folder/continue/out/report.json" class=kernel kernel='triton_*index*' run=1 suspect=arg0_1 source=yes
 }
 
+# A launch that the driver refuses. A driver of CUDA 12.9 and later may say why; what it says goes into the report, and nowhere else.
+refused_case() {
+    local victim=$programs/driver_victim folder=$case_folder/continue
+    need_gpu && need "$victim" || return
+    bare 60 "$victim" refused
+    armed continue 60 --scope all -- "$victim" refused
+    diff "$case_folder"/{bare,continue}/stdout && diff "$case_folder"/{bare,continue}/status &&
+        [[ $(<"$case_folder/bare/status") == 3 ]] && verdict "$folder/out/report.json" class=host verdict='invalid argument*add_to_all*' || return
+    if grep -q '"driver_log": ' "$folder/out/report.json"; then
+        grep -q '^  driver says ' "$folder/out/report.txt" && [[ -e $folder/out/driver_log.map ]] || return
+        echo "note: $(sed -n 's/^  driver says *//p' "$folder/out/report.txt")"
+    elif [[ -e $folder/out/driver_log.map ]]; then
+        # To be inspected: the driver may have logged something else, or the launch's line too late.
+        echo "note: the driver logged only elsewhere: $(tr -c '[:print:]' ' ' <"$folder/out/driver_log.map" | tr -s ' ')"
+    else
+        echo "note: this driver does not say why"
+    fi
+}
+
 sound_case() {
     local both=("$packages"/{transformer,mixed}-released.pt2)
     need "$programs/model_victim" "${both[@]}" || return
@@ -297,6 +316,7 @@ triage_cases() {
     check "fault: in a crowd" crowded_case
     check "fault: hang" stuck_case
     check "fault: without a dump" markers_case
+    check "launch: refused" refused_case
     check "fault: behind copies" copies_case step_5
     check "fault: two hundred times" repeated_case 200
     check "model: index read" faulty_model_case fault_index_read 'triton_*index*' 1 2 arg0_1

@@ -35,6 +35,7 @@ Evidence filled(const std::string& unit, std::size_t length) {
         evidence.arguments.push_back({name, name, name});
         evidence.notes.push_back(name);
     }
+    evidence.driver_lines.push_back({.text = name, .thread = 7});
     evidence.versions = {{name, name}};
     evidence.variables = {{name, name}};
     DeviceFault& fault = evidence.device.emplace();
@@ -151,4 +152,29 @@ TEST_CASE("report.json is JSON, whatever its names") {
         CHECK(json.at("call").at("call") == 3);
         CHECK(json.at("device").at("error") == 700);
     }
+}
+
+TEST_CASE("The page has what the driver said, the first lines of many, and report.json has all of them") {
+    Evidence evidence = crash_inside("mylib::my_op");
+    for (int i = 1; i <= 10; ++i) {
+        DriverLine line;
+        line.text = "[cuLaunchKernel] reason " + std::to_string(i);
+        line.is_warning = i == 2;
+        line.is_cut = i == 3;
+        line.thread = 7;
+        line.unix_ns = 1'700'000'000'000'000'000U;
+        evidence.driver_lines.push_back(line);
+    }
+    const std::string text = text_of(evidence);
+    CHECK(contains(text, "\n  driver says    [cuLaunchKernel] reason 1\n"));
+    CHECK(contains(text, " warning: [cuLaunchKernel] reason 2\n"));
+    CHECK(contains(text, " [cuLaunchKernel] reason 3 ..\n"));
+    CHECK(contains(text, " [cuLaunchKernel] reason 8\n                 and 2 more\n"));
+    const nlohmann::json json = nlohmann::json::parse(kept_json(evidence));
+    REQUIRE(json.at("driver_log").size() == 10);
+    CHECK(json.at("driver_log").at(1).at("level") == "warning");
+    CHECK(json.at("driver_log").at(2).at("truncated") == true);
+    evidence.driver_lines.clear();
+    CHECK_FALSE(contains(text_of(evidence), "driver says"));
+    CHECK_FALSE(contains(kept_json(evidence), "driver_log"));
 }

@@ -226,6 +226,21 @@ TEST_CASE("The reports on the page are those that are written") {
                   verdict_line(sample_report(), "/srv/aoti_dbg/20261121-093000-4242/report.json"));
 }
 
+TEST_CASE("The page shows what a report says of the driver's log") {
+    Report report = sample_report();
+    DriverLine& line = report.evidence.driver_lines.emplace_back();
+    line.text = "[cuLaunchKernel] expected at most 49152 bytes of shared memory, got 1048576";
+    line.thread = 4242;
+    line.unix_ns = 1795366159179323793U;
+    const auto part = [](const std::string& text, const std::string& begin, const std::string& end) {
+        const std::size_t at = text.find(begin);
+        REQUIRE(at != std::string::npos);
+        return text.substr(at, text.find(end, at) + end.size() - at);
+    };
+    check_example("driver-log.md", "text", part(report_text(report), "  driver says", "\n"));
+    check_example("driver-log.md", "json", part(report_json(report), "  \"driver_log\"", "],\n"));
+}
+
 TEST_CASE("The page shows the hang that is written") {
     Hang hang;
     hang.pid = 4242;

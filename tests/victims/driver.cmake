@@ -1,5 +1,5 @@
 # The victims that use only the driver, and libraries that interpose dlsym or cuGetProcAddress besides ours.
-foreach(name driver_linked fault_window graph_capture hang marked memory_ways numbered_launches several_devices procaddr_linked)
+foreach(name driver_linked failed_call fault_window graph_capture hang marked memory_ways numbered_launches several_devices procaddr_linked)
   aoti_dbg_victim(${name} SOURCES ${name}.cpp LINK fake_cuda aoti_dbg_cuda_header)
 endforeach()
 foreach(name cuda_models cuda_lives unordered wrong_arguments)

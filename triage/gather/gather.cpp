@@ -17,6 +17,7 @@
 #include "serializer/ended_launches.hpp"
 #include "triage/gather/awaited_child.hpp"
 #include "triage/gather/call_facts.hpp"
+#include "triage/gather/driver_lines.hpp"
 #include "triage/gather/dumped_faults.hpp"
 #include "triage/gather/fault_suspects.hpp"
 #include "triage/gather/finding_details.hpp"
@@ -155,6 +156,15 @@ void note_waits(const ring::Contents& ring, Evidence& evidence) {
                                      " had not returned from " + open.call.name);
 }
 
+/// Returns the calls about which the driver may have logged something.
+std::vector<ring::Call> logging_calls(const std::optional<ring::Call>& failed,
+                                      const std::optional<ring::Call>& about, const Evidence& evidence) {
+    std::vector<ring::Call> calls;
+    if (failed && evidence.reported_failure() != nullptr) calls.push_back(*failed);
+    if (about) calls.push_back(*about);
+    return calls;
+}
+
 /// Adds the calls in the process's ring. If the process exited normally, calls that other threads had open do
 /// not count.
 void add_calls(const RecordedProcess& process, const EndedRun& run, Evidence& evidence) {
@@ -195,6 +205,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, Evidence& ev
     add_neighbors(ring, calls, about, evidence);
     if (about) add_call_facts(process, calls, *about, *reported_call(evidence), evidence);
     add_memory_facts(process, reported, evidence);
+    add_driver_lines(process, logging_calls(failed, about, evidence), evidence);
 }
 
 /// Returns the finding of a run that failed or was in progress, else the first one.

@@ -14,6 +14,7 @@
 
 #include "serializer/allocation_map.hpp"
 #include "serializer/crash_call.hpp"
+#include "serializer/driver_log.hpp"
 #include "serializer/finding.hpp"
 #include "serializer/hang.hpp"
 
@@ -148,10 +149,11 @@ struct Evidence {
     // first.
     std::vector<CrashCall> unended;
     std::uint64_t unended_count = 0;
-    std::uint64_t without_source = 0;     // of these, with `by_assertion`: no source shows whether they have
-                                          // assertions
-    std::vector<NearMemory> allocations;  // memory at the address of `device`, or near it
-    std::optional<Shortage> shortage;     // the lack of memory that explains `failed`
+    std::uint64_t without_source = 0;      // of these, with `by_assertion`: no source shows whether they have
+                                           // assertions
+    std::vector<NearMemory> allocations;   // memory at the address of `device`, or near it
+    std::optional<Shortage> shortage;      // the lack of memory that explains `failed`
+    std::vector<DriverLine> driver_lines;  // what the driver logged inside `failed` or call()
     std::optional<Hang> hang;
     std::vector<Finding> findings;  // the first few
     std::uint64_t finding_count = 0;

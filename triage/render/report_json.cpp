@@ -187,6 +187,16 @@ Json json_of(const Shortage& shortage) {
     return to;
 }
 
+Json json_of(const DriverLine& line) {
+    Json to;
+    to["level"] = line.is_warning ? "warning" : "error";
+    to["text"] = line.text;
+    if (line.is_cut) to["truncated"] = true;
+    to["thread"] = line.thread;
+    to["time_ns"] = line.unix_ns;
+    return to;
+}
+
 Json json_of(const StuckCall& stuck) {
     Json to = json_of(stuck.call);
     if (stuck.asks) to["asks"] = true;
@@ -313,6 +323,8 @@ std::string report_json(const Report& report) {
     for (const NearMemory& near : verdict.memory)
         to["allocations"].push_back(json_of(near));
     if (evidence.shortage) to["shortage"] = json_of(*evidence.shortage);
+    for (const DriverLine& line : evidence.driver_lines)
+        to["driver_log"].push_back(json_of(line));
     if (evidence.hang) to["hang"] = json_of(*evidence.hang);
     add_calls(to, evidence);
     for (std::size_t i = 0; i < evidence.arguments.size(); ++i)

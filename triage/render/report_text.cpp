@@ -209,6 +209,17 @@ std::string counts_text(const Evidence& evidence) {
            counted(evidence.finding_count, "finding");
 }
 
+/// Enough for an error and those that follow from it. report.json has all of them.
+constexpr std::size_t kMostDriverLines = 8;
+
+std::vector<std::string> texts_of(const std::vector<DriverLine>& lines) {
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < std::min(lines.size(), kMostDriverLines); ++i)
+        texts.push_back((lines[i].is_warning ? "warning: " : "") + lines[i].text +
+                        (lines[i].is_cut ? " .." : ""));
+    return texts;
+}
+
 void add_what_happened(const Report& report, ReportPage& page) {
     const Evidence& evidence = report.evidence;
     page.add("process", ending_text(evidence.end));
@@ -218,6 +229,7 @@ void add_what_happened(const Report& report, ReportPage& page) {
     if (evidence.device && evidence.device->is_running)
         page.add("running", device_text(*evidence.device, report.verdict.access));
     if (evidence.shortage) page.add("memory", shortage_line(*evidence.shortage));
+    page.add_list("driver says", with_count(texts_of(evidence.driver_lines), evidence.driver_lines.size()));
     if (evidence.finding && evidence.finding->kind == Finding::Kind::argument)
         page.add("finding", argument_title(*evidence.finding));
 }

@@ -119,9 +119,11 @@ Pools& pools() {
 }
 
 CUresult enter() {
+    expect_no_callback();
     if (t_failing.calls != 0 && --t_failing.calls == 0) return t_failing.result;
     const ProcessState& process = state();
-    if (process.forked.load(std::memory_order_relaxed)) return CUDA_ERROR_NOT_INITIALIZED;
+    if (process.forked.load(std::memory_order_relaxed))
+        return failed(CUDA_ERROR_NOT_INITIALIZED, "cuInit", "the driver was initialized before a fork");
     return process.initialised.load(std::memory_order_acquire) ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 

@@ -48,6 +48,15 @@
 #include "tests/fakes/driver/fake_pool.hpp"
 #include "tests/fakes/driver/fake_queue.hpp"
 
+// Older toolkits declare none of these.
+#if CUDA_VERSION < 12090
+enum CUlogLevel : unsigned { CU_LOG_LEVEL_ERROR, CU_LOG_LEVEL_WARNING };
+using CUlogsCallbackHandle = struct CUlogsCallbackEntry_st*;
+using CUlogsCallback = void(CUDA_CB*)(void* data, CUlogLevel level, char* message, std::size_t length);
+extern "C" CUresult cuLogsRegisterCallback(CUlogsCallback callback, void* data, CUlogsCallbackHandle* handle);
+extern "C" CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle handle);
+#endif
+
 #define FAKE_API extern "C" __attribute__((visibility("default")))
 
 namespace fake_cuda {
@@ -149,6 +158,14 @@ CUresult enter(Context*& context);
 bool is_initialised();
 int device_count();
 Context* current_context();
+
+// ---- the driver's log (fake_log.cpp) ----
+
+/// Logs why the call with that name fails, and returns `result`. Ends the process by SIGABRT if a callback
+/// calls the driver.
+CUresult failed(CUresult result, const char* call, const std::string& why);
+/// Called by every call. The real driver holds locks around its callbacks.
+void expect_no_callback();
 
 // ---- core dumps (fake_coredump.cpp) ----
 

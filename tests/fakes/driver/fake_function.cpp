@@ -79,8 +79,9 @@ FAKE_API CUresult cuFuncGetParamInfo(CUfunction handle, std::size_t index, std::
                                      std::size_t* size) {
     if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
     const Function* function = pools().functions.check(handle);
-    return function == nullptr ? CUDA_ERROR_INVALID_HANDLE
-                               : parameter_info(function->image, index, offset, size);
+    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    const CUresult result = parameter_info(function->image, index, offset, size);
+    return result == CUDA_SUCCESS ? result : failed(result, "cuFuncGetParamInfo", "no such parameter");
 }
 
 FAKE_API CUresult cuKernelGetParamInfo(CUkernel handle, std::size_t index, std::size_t* offset,

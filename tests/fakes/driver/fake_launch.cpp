@@ -81,15 +81,22 @@ bool count_launch(const KernelImage& image) {
     return number == fail_at().load(std::memory_order_relaxed);
 }
 
+CUresult refused_value(const std::string& why) {
+    return failed(CUDA_ERROR_INVALID_VALUE, "cuLaunchKernel", why);
+}
+
 CUresult check_shape(const LaunchShape& shape, const Launchable* function) {
     std::uint64_t threads = 1;
     for (int i = 0; i < 3; ++i) {
-        if (shape.grid[i] == 0 || shape.block[i] == 0) return CUDA_ERROR_INVALID_VALUE;
+        if (shape.grid[i] == 0 || shape.block[i] == 0) return refused_value("a dimension is 0");
         threads *= shape.block[i];
     }
-    if (threads > 1024 || shape.shared > function->dynamic_shared.load(std::memory_order_relaxed)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    if (threads > 1024)
+        return refused_value("expected at most 1024 threads in a block, got " + std::to_string(threads));
+    const unsigned most = function->dynamic_shared.load(std::memory_order_relaxed);
+    if (shape.shared > most)
+        return refused_value("expected at most " + std::to_string(most) + " bytes of shared memory, got " +
+                             std::to_string(shape.shared));
     return CUDA_SUCCESS;
 }
 
@@ -182,7 +189,7 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
     const Launchable* what = function;
     if (function == nullptr) what = pools().kernels.check(handle);
     if (what == nullptr || (function != nullptr && function->module->context != context)) {
-        return CUDA_ERROR_INVALID_HANDLE;
+        return failed(CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernel", "no such function in this context");
     }
     if (CUresult result = check_shape(shape, what); result != CUDA_SUCCESS) return result;
     // A library's kernel runs in the stream's context, whatever the thread's context is.
@@ -202,7 +209,7 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
 
     if (const Refusal* refusal = refused().load(std::memory_order_acquire);
         refusal != nullptr && refusal->kernel == image.name) {
-        return refusal->result;
+        return failed(refusal->result, "cuLaunchKernel", "the test refuses " + image.name);
     }
     const bool faults = count_launch(image);
     if (stream->captures) {

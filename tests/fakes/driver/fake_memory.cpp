@@ -260,7 +260,9 @@ FAKE_API CUresult cuPointerGetAttribute(void* out, CUpointer_attribute attribute
     if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
     const std::lock_guard lock(ranges().mutex);
     const auto range = find_range(address, 1);
-    if (out == nullptr || range == ranges().all.end()) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr || range == ranges().all.end())
+        return failed(CUDA_ERROR_INVALID_VALUE, "cuPointerGetAttribute",
+                      "the driver does not know the address");
     switch (attribute) {
         case CU_POINTER_ATTRIBUTE_CONTEXT:
             *static_cast<CUcontext*>(out) = reinterpret_cast<CUcontext>(range->second.context);
