@@ -7,11 +7,8 @@ import re
 import tempfile
 import unittest
 
-import torch
-
 import support
 
-release = tuple(int(part) for part in torch.__version__.split(".")[:2])
 title = re.compile(r"^\[ finding (\d+): NaN in (\S+), first made by (cpp_fused__softmax_\d+) \]$", re.MULTILINE)
 
 
@@ -68,7 +65,7 @@ class Findings(support.Test):
                 for path in self.folder.glob("log.*"):
                     path.unlink()
 
-    @unittest.skipIf(release < (2, 13), "PyTorch asks the model for its error since 2.13")
+    @unittest.skipIf(support.release < (2, 13), "PyTorch asks the model for its error since 2.13")
     def test_the_exception_says_which_finding_it_is_for(self):
         outcome = self.seen("explained", "masked_attention", AOTI_DBG_ON_FINDING="raise")
         self.assertEqual(outcome.code, 0, outcome.stderr)

@@ -142,8 +142,10 @@ class Statistics(support.Test):
             'aoti_torch_cpu_mkldnn__convolution_pointwise - attr: "relu"', 'aoti_torch_cpu__linear_pointwise - attr: "none"',
             "aten::bincount - minlength: 20", "mylib::my_op - scale: 2.5",
         ):  # fmt: skip
-            self.assertIn(f"[  before_launch - {line}  ]", lines)
+            if support.release == (2, 11) or "_fft_r2c" not in line:  # others call the transform in another way
+                self.assertIn(f"[  before_launch - {line}  ]", lines)
 
+    @support.as_decided_by_2_11
     def test_conjugate_tensors_are_measured_as_the_program_sees_them(self):
         imaginary = {}
         for event in self.events():
@@ -157,6 +159,7 @@ class Statistics(support.Test):
         self.assertEqual([after[label].fields["Size"] for label in ("buf3", "buf0")], ["[6, 1]", "[2, 1]"])
         self.assertEqual([after[label].number("Mean value") for label in ("buf3", "buf0")], [3.5, 2.5])
 
+    @support.as_decided_by_2_11
     def test_kernels_over_no_elements_show_their_tensors(self):
         (empty,) = [run for run in self.ours["dynamic_batch"] if run[0].fields["Size"] == "[0, 12]"]
         kernel = {record.label for record in empty if "cpp_fused" in record.title}
