@@ -252,6 +252,8 @@ Argument Scope::argument(const Statement& statement, TokenRange range) {
     }
     if (list(statement, inside, argument)) return argument;
     const Core core = peel(statement, range);
+    // 2.15 writes static_cast<const int64_t*>(std::array<int64_t, 1>{1L}.data()).
+    if (list(statement, core.range, argument)) return argument;
     const Token& first = statement[core.range.first];
     if (const std::optional<TensorName> name = tensor_of(statement, core);
         name && !first.is_word("nullptr") && values_.find(first.text) == values_.end()) {

@@ -1,6 +1,6 @@
 // A pair of kernels that asks to overlap (programmatic dependent launch), with the statistics kernel between
 // them. Launched as the library launches it, it must not keep the second from starting early, and it must
-// measure what the first has written at its end. Launched plainly, it must, or this test could not fail.
+// measure what the first writes last. Launched plainly, it must, or this test could not fail.
 #include <cuda_runtime.h>
 
 #include <cstdint>

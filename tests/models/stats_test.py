@@ -136,14 +136,14 @@ class Statistics(support.Test):
 
     def test_scalars_and_strings_of_ops_are_there_by_the_names_of_their_headers(self):
         lines = self.log.splitlines()
+        transform = "at::_ops::_fft_r2c::call" if support.release < (2, 14) else "aoti_torch_cpu__fft_r2c"
         for line in (
             "at::_ops::topk::call - k: 2", "at::_ops::topk::call - dim: -1", "at::_ops::topk::call - largest: 1",
-            "aoti_torch_cpu_addmm_out - beta: 1", "at::_ops::_fft_r2c::call - dim: [1]",
+            "aoti_torch_cpu_addmm_out - beta: 1", f"{transform} - dim: [1]",
             'aoti_torch_cpu_mkldnn__convolution_pointwise - attr: "relu"', 'aoti_torch_cpu__linear_pointwise - attr: "none"',
             "aten::bincount - minlength: 20", "mylib::my_op - scale: 2.5",
         ):  # fmt: skip
-            if support.release == (2, 11) or "_fft_r2c" not in line:  # others call the transform in another way
-                self.assertIn(f"[  before_launch - {line}  ]", lines)
+            self.assertIn(f"[  before_launch - {line}  ]", lines)
 
     @support.as_decided_by_2_11
     def test_conjugate_tensors_are_measured_as_the_program_sees_them(self):

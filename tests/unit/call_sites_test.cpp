@@ -174,6 +174,15 @@ TEST_CASE("Fallback ops have outputs by handle, values by address, and several r
     CHECK(sort.arguments[5].label() == "buf2");
     CHECK(site(info, "aoti_torch_cpu_cumsum").arguments[2].value == "cached_torch_dtype_int64");
     CHECK(site(info, "aoti_torch_cpu__fft_r2c").arguments[1].kind == ArgumentKind::scalar_list);
+    std::string newer = test_data("fallback_ops.released.cpp.txt");
+    const std::string list = "std::array<int64_t, 1>{1L}.cbegin()";
+    REQUIRE(newer.find(list) != std::string::npos);
+    newer.replace(newer.find(list), list.size(),
+                  "static_cast<const int64_t*>(std::array<int64_t, 1>{1L}.data())");
+    const WrapperInfo newer_info = read_wrapper(newer);
+    const Argument& dimensions = site(newer_info, "aoti_torch_cpu__fft_r2c").arguments[1];
+    CHECK(dimensions.kind == ArgumentKind::scalar_list);
+    CHECK(dimensions.value == "{1L}");
     const CallSite& scatter = site(info, "aoti_torch_cpu_scatter_reduce_two_out");
     CHECK(scatter.arguments[0].role == Role::writes);
     CHECK(scatter.arguments[5].kind == ArgumentKind::string);
