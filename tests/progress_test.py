@@ -111,7 +111,7 @@ class Progress(unittest.TestCase):
         self.assertRegex(printed, r"-- build x: failed after \d+ s\n$")
         self.assertIn("[212/648] Building b.o\n", errors)
         self.assertIn("b.cpp: error: no such thing\n", errors)
-        self.assertRegex(errors, r'error: "build x" failed with status 3; its whole output: \S+/logs/build-x\.log\n$')
+        self.assertRegex(errors, r'error: "build x" failed with status 3. Full output: \S+/logs/build-x\.log\n$')
 
     def test_a_step_that_ends_its_shell_fails_and_shows_why(self):
         script = f"source {common}; logs={self.folder}; broken() {{ die 'no compiler'; }}; step 'build x' broken || say caught"

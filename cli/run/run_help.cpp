@@ -87,7 +87,7 @@ const std::vector<OwnFlag>& own_flags() {
 
 const std::vector<ExitCode>& own_exit_codes() {
     static const std::vector<ExitCode> codes = {
-        {"1", "there are findings, with --ci (--error-exitcode)"},
+        {"1", "findings, a missed GPU fault or a crashed child (with --ci)"},
         {"123", "--require is not met"},
         {"125", "aoti-dbg failed"},
         {"126", "the program cannot be executed"},

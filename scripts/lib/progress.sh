@@ -31,7 +31,7 @@ step() {
     if ((status != 0)); then
         printf ' failed after %d s\n' $((SECONDS - started))
         [[ ${AOTI_DBG_VERBOSE:-0} == 1 ]] || tail -n 60 "$log" >&2
-        printf 'error: "%s" failed with status %d; its whole output: %s\n' "$title" "$status" "$log" >&2
+        printf 'error: "%s" failed with status %d. Full output: %s\n' "$title" "$status" "$log" >&2
         return "$status"
     fi
     printf ' %d s\n' $((SECONDS - started))

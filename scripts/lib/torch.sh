@@ -96,7 +96,7 @@ setup_torch() {
         else
             rm -rf "$venv"
             torch_python >/dev/null ||
-                die "no Python with torch: give one by AOTI_DBG_TORCH_PYTHON=<python>, or run scripts/setup with a network"
+                die "no Python with torch: set AOTI_DBG_TORCH_PYTHON to one, or run scripts/setup with a network"
             say "-- torch: taking the one of $(torch_python)"
         fi
     fi

@@ -1,5 +1,5 @@
-"""Files of released torch wheels, without installing or running torch. A wheel has up to 900 MB, so only the
-parts that are asked for are read from the package index. The cache keeps them.
+"""Files of released torch wheels, without installing or running torch. A wheel can be 900 MB, so this
+module reads only the requested parts from the package index. The cache keeps them.
 """
 
 import io

@@ -215,10 +215,11 @@ const Model* model_with(std::uint16_t number) {
 void name_unknown_function(const char* name) {
     static auto* const named = new std::set<std::string>;
     if (!named->insert(name).second) return;
-    message(Severity::info,
-            "the model has a function %s, which this version of the library does not know. Its calls are not "
-            "intercepted. Use a newer version if it runs or changes the model.",
-            name);
+    message(
+        Severity::info,
+        "unknown model function %s: calls of it are not intercepted. If it runs or changes the model, use a "
+        "newer aoti-dbg.",
+        name);
 }
 
 /// Does the work of container_function_found(). Sets `arrived` to a model that was unknown before.

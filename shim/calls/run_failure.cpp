@@ -92,7 +92,7 @@ void explain_last_error(ThreadState& state, const StubFrame& frame) {
     if (text == nullptr || static_cast<std::int32_t>(frame.results[0]) != 0) return;
     auto& explanation = state.parts.get<Explanation>();
     explanation.text = *text == nullptr ? "" : *text;
-    if (!explanation.text.empty()) explanation.text += "\n";
+    if (!explanation.text.empty()) explanation.text += '\n';
     explanation.text += explanation.sentence;
     *text = explanation.text.c_str();
 }

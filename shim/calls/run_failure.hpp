@@ -1,6 +1,6 @@
 // Makes a model's Run return a failure after it succeeded (AOTI_DBG_ON_FINDING=raise). The caller handles it
-// like any AOTInductor failure, and PyTorch throws. Nothing else in the program changes. A finding that
-// explains a failed run is added to the text that PyTorch (2.13 and newer) asks the model for and throws.
+// like any AOTInductor failure, and PyTorch throws. Nothing else in the program changes. PyTorch 2.13 and
+// later asks the model for an error text and throws it. This code appends the finding that explains it.
 #pragma once
 
 #include <cstdint>

@@ -242,7 +242,7 @@ std::string_view Findings::suppressed_kind(const Finding& finding) {
 
 bool Findings::is_suppressed(const Finding& finding, const FindingTensor& tensor) const {
     const std::string_view kind = suppressed_kind(finding);
-    // Releases write some ops in another way.
+    // Releases of PyTorch spell some ops differently.
     const ShimSignature* const shim = find_shim(finding.kernel);
     if (shim != nullptr && suppress_.match(kind, shim->printed, finding.symbol, tensor.label)) return true;
     return suppress_.match(kind, finding.kernel, finding.symbol, tensor.label) ||

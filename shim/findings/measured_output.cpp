@@ -97,7 +97,7 @@ void MeasuredOutput::act_on_finding(std::optional<std::uint32_t> run) {
     if (!run) return;
     const std::lock_guard lock(found_mutex_);
     found_in_.emplace(*run, findings_.sentence());
-    // Otherwise only a run that fails on its own is asked about, soon.
+    // In other modes, callers only ask about runs that just failed on their own.
     if (!remembers_all_ && found_in_.size() > kMostRemembered) found_in_.erase(found_in_.begin());
 }
 

@@ -145,7 +145,7 @@ std::string argument_text(const JsonLine::Value& argument) {
         text += " [";
         for (JsonLine::Value size = sizes.first(); size; size = size.next())
             text.append(text.back() == '[' ? "" : ", ").append(size.text());
-        text += "]";
+        text += ']';
     }
     for (const char* name : {"min", "max", "mean"}) {
         if (const JsonLine::Value value = argument.member(name))
