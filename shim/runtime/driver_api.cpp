@@ -15,7 +15,7 @@ __thread unsigned t_own_driver_calls __attribute__((tls_model("initial-exec"))) 
     if (const DriverApi* api = known.load(std::memory_order_acquire); api != nullptr) return api;
     DriverApi found;
     const auto find = [](auto& function, const char* name) {
-        using Pointer = std::remove_reference_t<decltype(function)>::Pointer;
+        using Pointer = typename std::remove_reference_t<decltype(function)>::Pointer;
         function = reinterpret_cast<Pointer>(other_driver_function(name));
         return function != nullptr;
     };
