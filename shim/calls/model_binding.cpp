@@ -180,30 +180,28 @@ bool is_cuda_model(const LoadedObject& object) {
 
 void* container_stub(const ContainerFunction& function, void* real, const LoadedObject& object,
                      std::uint16_t model) {
-    if (function.meaning == ContainerMeaning::other) return nullptr;
     Slot requested;
     requested.real = real;
     requested.stack_words = function.stack_words;
     requested.model = model;
+    std::string name = function.name;
     switch (function.meaning) {
-        case ContainerMeaning::run: {
-            const std::size_t slash = object.path.rfind('/');
+        case ContainerMeaning::run:
             requested.role = SlotRole::run;
             requested.kind = CallKind::run;
-            requested.name =
-                intern_name("run of " + object.path.substr(slash == std::string::npos ? 0 : slash + 1), {});
+            name = "run of " + object.path.substr(object.path.rfind('/') + 1);
             break;
-        }
-        case ContainerMeaning::last_error:
-            requested.role = SlotRole::last_error;
-            requested.name = intern_name(function.name, {});
-            break;
-        default:
+        case ContainerMeaning::lifecycle:
             requested.role = SlotRole::lifecycle;
             requested.kind = CallKind::lifecycle;
-            requested.name = intern_name(function.name, {});
             break;
+        case ContainerMeaning::last_error:
+            requested.role = SlotRole::last_error;
+            break;
+        case ContainerMeaning::other:
+            return nullptr;
     }
+    requested.name = intern_name(name, {});
     return stub_for(requested);
 }
 
