@@ -1,7 +1,6 @@
 #include "shim/runtime/driver_api.hpp"
 
 #include <atomic>
-#include <type_traits>
 
 #include "base/errno_keeper.hpp"
 #include "shim/runtime/driver_table.hpp"
@@ -10,15 +9,20 @@ namespace aoti_dbg {
 
 __thread unsigned t_own_driver_calls __attribute__((tls_model("initial-exec"))) = 0;
 
+namespace {
+
+template <typename Pointer>
+bool find(OwnDriverFunction<Pointer>& function, const char* name) {
+    function = reinterpret_cast<Pointer>(other_driver_function(name));
+    return function != nullptr;
+}
+
+}  // namespace
+
 [[gnu::hot]] const DriverApi* driver_api() {
     static std::atomic<const DriverApi*> known{nullptr};
     if (const DriverApi* api = known.load(std::memory_order_acquire); api != nullptr) return api;
     DriverApi found;
-    const auto find = [](auto& function, const char* name) {
-        using Pointer = typename std::remove_reference_t<decltype(function)>::Pointer;
-        function = reinterpret_cast<Pointer>(other_driver_function(name));
-        return function != nullptr;
-    };
     bool is_complete = true;
 #define AOTI_DBG_FIND(name) is_complete = is_complete && find(found.name, #name);
     AOTI_DBG_REQUIRED_DRIVER_FUNCTIONS(AOTI_DBG_FIND)
