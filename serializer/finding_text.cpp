@@ -112,6 +112,7 @@ std::string title(const Finding& finding) {
 }
 
 std::string place_text(const Finding& finding) {
+    const bool is_race = !finding.other.empty();
     std::string text;
     const auto add = [&](std::string_view what, std::uint64_t number, bool known) {
         if (known) text.append(text.empty() ? "" : ", ").append(what).append(std::to_string(number));
@@ -119,6 +120,7 @@ std::string place_text(const Finding& finding) {
     add("model ", finding.model, finding.model != ~0U);
     add("run ", finding.run, finding.run != ~0U);
     add("call ", finding.call, finding.call != kNoCallNumber);
+    if (is_race) text += ", on " + stream_text(finding.stream);
     add("line ", finding.line, finding.line != 0);
     if (finding.line != 0) text += " of the wrapper source";
     return text;

@@ -250,6 +250,14 @@ std::string hex_text(std::uint64_t value) {
     return text;
 }
 
+std::string stream_text(std::uint64_t stream) {
+    constexpr std::uint64_t kLegacy = 1;  // as in cuda.h
+    constexpr std::uint64_t kPerThread = 2;
+    if (stream == 0 || stream == kLegacy) return "the legacy stream";
+    if (stream == kPerThread) return "the per-thread default stream";
+    return "stream " + hex_text(stream);
+}
+
 void append_json_number(double value, std::string& out) {
     append_json(value, out);
 }

@@ -34,6 +34,8 @@ void append_short_hex(std::uint64_t value, std::string& out);
 void append_hex(std::span<const unsigned char> bytes, std::string& out);
 /// Returns the number with 0x and without leading zeros.
 std::string hex_text(std::uint64_t value);
+/// Returns "stream 0x5581e0" for a CUstream, or what its special values mean.
+std::string stream_text(std::uint64_t stream);
 
 /// Append the fewest characters that distinguish it from every other number of its type. Non-finite values
 /// become one of the strings "NaN", "-NaN", "Infinity", "-Infinity".

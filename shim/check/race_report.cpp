@@ -7,20 +7,12 @@
 #include "serializer/number_text.hpp"
 #include "shim/check/call_finding.hpp"
 #include "shim/runtime/clock.hpp"
-#include "shim/runtime/driver_api.hpp"
 #include "shim/tensors/site_plan.hpp"
 
 namespace aoti_dbg::races {
 namespace {
 
 using Use = StreamOrder::Use;
-
-std::string stream_text(std::uint64_t stream) {
-    const auto handle = reinterpret_cast<CUstream>(stream);
-    if (handle == nullptr || handle == CU_STREAM_LEGACY) return "the legacy stream";
-    if (handle == CU_STREAM_PER_THREAD) return "the per-thread default stream";
-    return "stream " + hex_text(stream);
-}
 
 std::string name_of(const Toucher& side) {
     if (side.is_call()) return side.site->kernel;

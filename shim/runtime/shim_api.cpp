@@ -63,13 +63,12 @@ std::optional<DType> ShimApi::dtype_of(std::int32_t code) const {
     return std::nullopt;
 }
 
-const void* shim_function_of(const LoadedObject& model) {
-    constexpr std::string_view kAnyShimFunction = "aoti_torch_";
+const void* shim_function_of(const LoadedObject& model, std::string_view prefix) {
     const void* found = nullptr;
     for_each_import(model, [&](const ImportSlot& import) {
         if (found != nullptr || import.own_definition != 0) return;
         const std::string_view symbol = import.symbol;
-        if (symbol.substr(0, kAnyShimFunction.size()) == kAnyShimFunction && !is_stub(*import.address))
+        if (symbol.substr(0, prefix.size()) == prefix && !is_stub(*import.address))
             found = real_behind(model, import);
     });
     return found;
@@ -104,6 +103,13 @@ std::optional<ShimApi> find_shim_api(const void* shim_function) {
     for (std::uint32_t i = 0; i < kDTypes; ++i)
         api.dtype_codes[i] = dtype_code(library, static_cast<DType>(i));
     return api;
+}
+
+ShimApi::CurrentStream find_current_stream(const void* shim_function) {
+    const std::optional<LoadedObject> object = object_at(shim_function);
+    ShimApi::CurrentStream found = nullptr;
+    if (object) Library(*object).find("aoti_torch_get_current_cuda_stream", found);
+    return found;
 }
 
 TorchLibrary find_torch_library(const void* shim_function) {

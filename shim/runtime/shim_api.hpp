@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "stats_kernels/tensor_view.hpp"
 
@@ -33,6 +34,9 @@ struct ShimApi {
     Getter<std::int32_t> device_index = nullptr;
     Getter<std::int32_t> layout = nullptr;  // null in old releases
     Getter<bool> is_defined = nullptr;      // null in old releases
+    /// Finds the stream on which ops of the calling thread work. Device -1 is the current device.
+    using CurrentStream = Error (*)(std::int32_t device, void** stream);
+    CurrentStream current_stream = nullptr;  // null without CUDA
     // These are at::native::is_conj and is_neg, because the C shim has no getter for these bits. They are
     // null if libtorch, or its replacement, does not export them.
     bool (*is_conjugate)(TensorHandle) = nullptr;
@@ -50,13 +54,16 @@ struct ShimApi {
     }
 };
 
-/// Returns a shim function that the model imports, resolved through its slots before we bind them to stubs.
-/// Returns null if there is none.
-const void* shim_function_of(const LoadedObject& model);
+/// Returns a shim function that the model imports and whose name begins with the prefix, resolved through the
+/// model's slots before we bind them to stubs. Returns null if there is none.
+const void* shim_function_of(const LoadedObject& model, std::string_view prefix = "aoti_torch_");
 
 /// `shim_function` is any shim function that the model calls. Returns nothing if a required getter is
 /// missing.
 std::optional<ShimApi> find_shim_api(const void* shim_function);
+
+/// `shim_function` is one of the CUDA shim functions, which have a library of their own. It may be null.
+ShimApi::CurrentStream find_current_stream(const void* shim_function);
 
 /// The libtorch that a model calls, as the libtorch describes itself.
 struct TorchLibrary {

@@ -9,6 +9,21 @@
 #include "shim/tensors/tensor_lifetimes.hpp"
 
 namespace aoti_dbg {
+namespace {
+
+/// An op works on the thread's current stream, which a model can change during a run. Its tensors are ready
+/// in the order of that stream.
+void find_stream(OpenCall& call) {
+    const ShimApi& api = call.measured->api();
+    const bool is_inspected = ordering() || call.before.any() || call.after.any();
+    if (!is_inspected || api.current_stream == nullptr || is_model_entry(call.kind)) return;
+    constexpr std::int32_t kCurrentDevice = -1;
+    void* stream = nullptr;
+    if (api.current_stream(kCurrentDevice, &stream) == 0)
+        call.stream = reinterpret_cast<std::uintptr_t>(stream);
+}
+
+}  // namespace
 
 CallMoments LifetimeObserver::moments() const {
     return {.before = any_feature_active(), .after = any_feature_active()};
@@ -19,9 +34,10 @@ void LifetimeObserver::model_loads(const LoadedObject& /*object*/, Parts& parts,
     inspected.tensors = g_recording_memory && model != nullptr && model->is_on_cuda();
 }
 
-void LifetimeObserver::before(ThreadState& state, OpenCall& call) const {
+[[gnu::hot]] void LifetimeObserver::before(ThreadState& state, OpenCall& call) const {
     const StubFrame* const frame = call.passage.frame;
-    if (call.kind != ring::CallKind::run || call.measured == nullptr || frame == nullptr) return;
+    if (call.measured == nullptr || frame == nullptr) return;
+    if (call.kind != ring::CallKind::run) return find_stream(call);
     call.stream = frame->integer(5);
     const auto* const inputs = reinterpret_cast<const TensorHandle*>(frame->integer(1));
     note_inputs(state, *call.measured, call, inputs, frame->integer(2));

@@ -1,4 +1,4 @@
-// Follows the tensors of a run from creation to free, for the fault report.
+// Finds the stream of runs and ops. Follows the tensors of a run from creation to free, for the fault report.
 #pragma once
 
 #include "shim/calls/call_observer.hpp"

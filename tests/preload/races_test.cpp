@@ -50,6 +50,32 @@ TEST_CASE("Work of two streams that CUDA orders has no race") {
     }
 }
 
+TEST_CASE("A model's own streams have a race only if one does not wait for the other") {
+    const Lines program = {victim_path("unordered"), "same_stream", model_path("stats_streams"),
+                           model_path("stats_streams")};
+    CHECK(titles(Preloaded(program, kRaces).log_lines()).empty());
+    Variables unjoined = kRaces;
+    unjoined["FAKE_UNJOINED"] = "1";
+    const Lines log = Preloaded(program, unjoined).log_lines();
+    const Lines races = races_in(log);
+    CAPTURE(races);
+    CHECK(std::count(races.begin(), races.end(),
+                     race("buf1", "triton_poi_fused_gt_arange_1",
+                          "after triton_poi_fused_relu_0 (writes it in run 0, call 1, on stream N)")) == 1);
+    static const std::regex where("  where      model 0, run 0, call 2, on stream (0x[0-9a-f]+), line .*");
+    static const std::regex expected("  expected   .*, on stream (0x[0-9a-f]+)\\)");
+    const auto stream_in = [&log](const std::regex& pattern) {
+        std::smatch found;
+        for (const std::string& line : log) {
+            if (std::regex_match(line, found, pattern)) return found.str(1);
+        }
+        return std::string("none");
+    };
+    CHECK(stream_in(where) != "none");
+    CHECK(stream_in(expected) != "none");
+    CHECK(stream_in(where) != stream_in(expected));
+}
+
 TEST_CASE("A program's write to an input during its read is reported at the argument that reads it") {
     const auto of_input = [](const std::string& other) {
         return Lines{race("arg2_1", "triton_poi_fused_sqrt_2", other)};

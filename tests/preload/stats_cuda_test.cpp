@@ -97,6 +97,15 @@ TEST_CASE("Each record has the tensor's contents at that point of its stream, on
     }
 }
 
+TEST_CASE("Ops on a stream that the model chose itself are measured on that stream") {
+    for (const char* stream : {"legacy", "nonblocking"}) {
+        CAPTURE(stream);
+        const Preloaded run(cuda_models({"--streams", stream}, {"stats_streams"}), kLevel2);
+        CHECK(titles_of(records(run)) == titles_of_run());
+        check_run(records(run), CudaRun(2));
+    }
+}
+
 TEST_CASE("Records have the right contents however far the device is behind the program") {
     const Preloaded slow(cuda_models({"--streams", "nonblocking"}, {"stats"}),
                          with({{"FAKE_CUDA_DELAY_US", "3000"}}));

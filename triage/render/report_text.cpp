@@ -33,12 +33,8 @@ std::string ending_text(const CrashEnd& end) {
 }
 
 /// "stream 0x5581e0 of cuda:1"
-std::string stream_text(const CrashCall& call) {
-    std::string text = "the legacy stream";
-    if (call.stream != 0) {
-        text = "stream 0x";
-        append_short_hex(call.stream, text);
-    }
+std::string stream_of(const CrashCall& call) {
+    std::string text = stream_text(call.stream);
     return call.device.empty() ? text : text + " of " + call.device;
 }
 
@@ -46,7 +42,7 @@ std::string whereabouts(const CrashCall& call) {
     const std::string inside = call.inside.empty() ? "" : ", inside " + call.inside;
     std::string text = call_text(call) + inside + ", launch " + std::to_string(call.sequence) + ", thread " +
                        std::to_string(call.thread);
-    if (ring::is_launch(call.kind)) text += ", " + stream_text(call);
+    if (ring::is_launch(call.kind)) text += ", " + stream_of(call);
     if (call.model != ~0U) text += ", model " + std::to_string(call.model);
     if (!call.model_name.empty()) text += " (" + call.model_name + ")";
     if (call.line != 0) text += ", line " + std::to_string(call.line) + " of the wrapper source";
@@ -74,7 +70,7 @@ std::vector<std::string> texts_of(const std::vector<CrashCall>& calls) {
 std::vector<std::string> texts_with_streams(const std::vector<CrashCall>& calls) {
     std::vector<std::string> texts;
     std::transform(calls.begin(), calls.end(), std::back_inserter(texts),
-                   [](const CrashCall& call) { return text_of(call) + ", " + stream_text(call); });
+                   [](const CrashCall& call) { return text_of(call) + ", " + stream_of(call); });
     return texts;
 }
 

@@ -4,12 +4,15 @@
 // ours.
 #include <cuda.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -287,12 +290,63 @@ class RunEnd {
     bool is_recorded_ = false;
 };
 
+#ifdef FAKE_STREAMS
+void nap(void* /*data*/) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+/// A stream besides the caller's, as aoti_runtime/streams.h has since PyTorch 2.14. It starts late, so that a
+/// reader on another stream is too early. With FAKE_UNJOINED=1 the caller's stream does not wait for it.
+class SideStream {
+  public:
+    SideStream() {
+        check_driver(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING));
+        check_driver(cuEventCreate(&begins_, CU_EVENT_DISABLE_TIMING));
+        check_driver(cuEventCreate(&ends_, CU_EVENT_DISABLE_TIMING));
+    }
+    SideStream(const SideStream&) = delete;
+    SideStream& operator=(const SideStream&) = delete;
+    ~SideStream() {
+        cuEventDestroy(begins_);
+        cuEventDestroy(ends_);
+        cuStreamDestroy(stream_);
+    }
+    void* begin(void* caller) {
+        check_driver(cuEventRecord(begins_, static_cast<CUstream>(caller)));
+        check_driver(cuStreamWaitEvent(stream_, begins_, 0));
+        check_driver(cuLaunchHostFunc(stream_, nap, nullptr));
+        guard_ = std::make_unique<AOTICudaStreamGuard>(stream_, 0);
+        return stream_;
+    }
+    void end(void* caller) {
+        guard_.reset();
+        check_driver(cuEventRecord(ends_, stream_));
+        if (std::getenv("FAKE_UNJOINED") == nullptr)
+            check_driver(cuStreamWaitEvent(static_cast<CUstream>(caller), ends_, 0));
+    }
+
+  private:
+    CUstream stream_ = nullptr;
+    CUevent begins_ = nullptr;
+    CUevent ends_ = nullptr;
+    std::unique_ptr<AOTICudaStreamGuard> guard_;
+};
+#else
+/// The caller's stream itself.
+class SideStream {
+  public:
+    static void* begin(void* caller) { return caller; }
+    static void end(void* /*caller*/) {}
+};
+#endif
+
 struct Model {
     std::string cubin_dir;
     std::unique_ptr<Constants> constants = std::make_unique<Constants>(FAKE_FACTOR);
     Kernels kernels;
     bool folds = false;  // the next run creates its constants
     RunEnd last_run;
+    SideStream side;
 
     explicit Model(const char* dir) : cubin_dir(dir == nullptr ? "" : dir) {}
     void run(AtenTensorHandle* inputs, size_t input_count, AtenTensorHandle* outputs, size_t output_count,
@@ -328,10 +382,12 @@ void Model::run_impl(AtenTensorHandle* input_handles, AtenTensorHandle* output_h
     static constexpr int64_t int_array_3[] = {1, 16};
     static constexpr int64_t int_array_4[] = {4, 16};
     RAIIAtenTensorHandle buf0 = empty(int_array_0, cached_torch_dtype_float32);
+    void* const stream1 = side.begin(stream);
     AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_addmm_out(
         buf0, l1_bias, arg2_1, reinterpret_tensor_wrapper(l1_weight, int_array_2, int_array_3, 0), 1, 1));
     auto buf1 = std::move(buf0);  // reuse
-    call_triton_poi_fused_relu_0(buf1, l1_bias, 128, stream, kernels, cubin_dir);
+    call_triton_poi_fused_relu_0(buf1, l1_bias, 128, stream1, kernels, cubin_dir);
+    side.end(stream);
     RAIIAtenTensorHandle buf2 = empty(int_array_0, cached_torch_dtype_bool);
     RAIIAtenTensorHandle buf3 = empty(int_array_0, cached_torch_dtype_int64);
     call_triton_poi_fused_gt_arange_1(buf1, buf2, buf3, 128, stream, kernels, cubin_dir);
