@@ -259,6 +259,11 @@ void CompactRenderer::render(const MeasuredCall& call, std::string& out) {
     labels_.make_room();
     tensors_.make_room();
     names_kernel_ = true;
+    if (call.is_serialized && call.side == EventSide::before) {
+        begin_line(call, out);
+        out += "serialized by a completion marker";
+        end_line(out);
+    }
     if (call.name_only) {
         begin_line(call, out);
         return end_line(out);

@@ -187,6 +187,7 @@ void append_call(const MeasuredCall& call, std::string& out) {
         out += R"(,"result":)";
         append_integer(std::int64_t{call.result}, out);
     }
+    if (call.is_serialized) out += R"(,"serialized":true)";
 }
 
 }  // namespace

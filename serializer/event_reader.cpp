@@ -159,6 +159,7 @@ bool EventReader::State::read_call(Value root, MeasuredCall& call) {
     read_address(root.member("stream"), call.stream);
     read_integer(root.member("nesting"), call.nesting);
     read_integer(root.member("result"), call.result);
+    call.is_serialized = root.member("serialized").text() == "true";
     const Value list = root.member("arguments");
     call.name_only = !list;
     arguments.clear();

@@ -105,6 +105,7 @@ struct MeasuredCall {
     std::uint32_t call = kNoCallNumber;  // in the run
     std::uint32_t nesting = 0;           // enclosing calls
     std::int32_t result = 0;             // after: the return value
+    bool is_serialized = false;          // a completion marker kept it from overlapping its predecessor
     std::span<const MeasuredArgument> arguments;
 };
 

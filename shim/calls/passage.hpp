@@ -17,6 +17,7 @@ struct Passage {
     const StubFrame* frame = nullptr;
     const void* function = nullptr;
     void* const* parameters = nullptr;
+    bool is_serialized = false;  // could overlap its predecessor, if no completion marker came between them
     [[nodiscard]] bool any() const { return slot != nullptr || parameters != nullptr; }
 };
 

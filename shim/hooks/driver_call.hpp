@@ -31,8 +31,9 @@ struct Caller {
 class DriverCall {
   public:
     /// `function` is the launched kernel or graph. A call without a label gets the function's name.
+    /// `is_serialized`: see Passage.
     DriverCall(ring::CallKind kind, const void* function, const char* label, CUstream stream,
-               void* const* parameters, Caller by);
+               void* const* parameters, Caller by, bool is_serialized = false);
     CUresult end(CUresult result);
 
   private:
@@ -43,6 +44,7 @@ class DriverCall {
     CUstream stream_;
     std::uintptr_t frame_;
     bool is_launch_;
+    bool is_serialized_;
     LaunchNumber launch_;
     bool begun_ = false;
 };

@@ -23,17 +23,11 @@ const Name* name_of(ThreadState& state, ring::CallKind kind, const void* functio
     return graph;
 }
 
-/// A marker is written between the launch and its predecessor.
-void note_serialized() {
-    const ErrnoKeeper errno_keeper;
-    if (ThreadState* const state = thread_state(); state != nullptr) state->counts.serialized.raise();
-}
-
 }  // namespace
 
 [[gnu::hot]] DriverCall::DriverCall(ring::CallKind kind, const void* function, const char* label,
-                                    CUstream stream, void* const* parameters, Caller by)
-    : stream_(stream), frame_(by.frame), is_launch_(ring::is_launch(kind)) {
+                                    CUstream stream, void* const* parameters, Caller by, bool is_serialized)
+    : stream_(stream), frame_(by.frame), is_launch_(ring::is_launch(kind)), is_serialized_(is_serialized) {
     const ErrnoKeeper errno_keeper;
     try {
         begin(kind, function, label, parameters, by.address);
@@ -87,6 +81,8 @@ CompletionMarkers* DriverCall::markers_of(ThreadState& state) const {
     if (kind == ring::CallKind::launch) launch_ = next_launch_number(stream_);
     if (kind == ring::CallKind::graph) launch_ = graph_launch_number(function, stream_);
     start.launch = launch_;
+    start.passage.is_serialized = is_serialized_;
+    if (is_serialized_) state->counts.serialized.raise();
     if (kind == ring::CallKind::launch && start.by_model) {
         start.kind = ring::CallKind::triton;
         start.passage.function = function;
@@ -142,10 +138,9 @@ template <auto kHook, typename Describe, typename... Arguments>
     if (!observing()) return real(arguments...);
     const Launch launch = describe();
     if (launch.is_refused) return real(arguments...);
-    if (g_marking && may_overlap(launch.config)) [[unlikely]]
-        note_serialized();
     DriverCall call(launch.is_graph ? ring::CallKind::graph : ring::CallKind::launch, launch.function,
-                    launch.is_graph ? "CUDA graph" : nullptr, launch.stream, launch.parameters, by);
+                    launch.is_graph ? "CUDA graph" : nullptr, launch.stream, launch.parameters, by,
+                    g_marking && may_overlap(launch.config));
     if (!is_driver_observed()) [[likely]]
         return call.end(raised(real(arguments...)));
     const DriverEvent event{.kind = launch.is_graph ? DriverKind::launch_graph : DriverKind::launch,

@@ -48,6 +48,7 @@ MeasuredCall described(ThreadState& state, const OpenCall& call, EventSide side)
     described.model = call.model;
     described.run = call.run;
     described.call = call.number;
+    described.is_serialized = call.passage.is_serialized;
     return described;
 }
 

@@ -106,6 +106,23 @@ TEST_CASE("Ops on a stream that the model chose itself are measured on that stre
     }
 }
 
+TEST_CASE("A kernel that a completion marker serializes is called serialized") {
+    const auto serialized_with = [](const char* completion) {
+        const Preloaded run(cuda_models({}, {"stats_streams"}), with({{"AOTI_DBG_HANG", "300"},
+                                                                      {"AOTI_DBG_COMPLETION", completion},
+                                                                      {"AOTI_DBG_FORMAT", "compact"}}));
+        int events = 0;
+        for (const std::string& line : event_lines(run.out()))
+            if (contains(line, "\"serialized\":true")) events += contains(line, "add_kernel_0") ? 1 : 100;
+        int lines = 0;
+        for (const std::string& line : run.log_lines())
+            lines += contains(line, "serialized by a completion marker") ? 1 : 0;
+        return std::pair(events, lines);
+    };
+    CHECK(serialized_with("markers") == std::pair(2, 1));
+    CHECK(serialized_with("off") == std::pair(0, 0));
+}
+
 TEST_CASE("Records have the right contents however far the device is behind the program") {
     const Preloaded slow(cuda_models({"--streams", "nonblocking"}, {"stats"}),
                          with({{"FAKE_CUDA_DELAY_US", "3000"}}));

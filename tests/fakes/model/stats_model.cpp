@@ -24,6 +24,11 @@
 #ifndef FAKE_VIEW_AT
 #define FAKE_VIEW_AT 64
 #endif
+#ifdef FAKE_STREAMS
+constexpr bool kOverlaps = true;  // the last kernel may start before its predecessor has ended
+#else
+constexpr bool kOverlaps = false;
+#endif
 #ifndef FAKE_FACTOR
 #define FAKE_FACTOR 2
 #endif
@@ -129,9 +134,16 @@ CUfunction loadKernel(const std::string& file, const std::string& function, cons
     return found;
 }
 
-void launchKernel(CUfunction function, uint32_t grid, void** arguments, void* stream) {
-    check_driver(cuLaunchKernel(function, grid, 1, 1, 128, 1, 1, 0, static_cast<CUstream>(stream), arguments,
-                                nullptr));
+void launchKernel(CUfunction function, uint32_t grid, void** arguments, void* stream,
+                  bool may_overlap = false) {
+    if (!may_overlap)
+        return check_driver(cuLaunchKernel(function, grid, 1, 1, 128, 1, 1, 0, static_cast<CUstream>(stream),
+                                           arguments, nullptr));
+    CUlaunchAttribute overlap = {};
+    overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    overlap.value.programmaticStreamSerializationAllowed = 1;
+    const CUlaunchConfig config = {grid, 1, 1, 128, 1, 1, 0, static_cast<CUstream>(stream), &overlap, 1};
+    check_driver(cuLaunchKernelEx(&config, function, arguments, nullptr));
 }
 
 struct Kernels {
@@ -207,7 +219,7 @@ void call_add_kernel_0(const In& src, const Out& dst, float scale, int32_t count
     auto var_1 = reinterpret_cast<CUdeviceptr>(dst.data_ptr());
     CUdeviceptr scratch = 0;
     void* kernel_args[] = {&var_0, &var_1, &scale, &count, &scratch, &scratch};
-    launchKernel(kernels.add_kernel_0, 1, kernel_args, stream);
+    launchKernel(kernels.add_kernel_0, 1, kernel_args, stream, kOverlaps);
 }
 
 constexpr int64_t kColumns = 16;
