@@ -106,7 +106,7 @@ void apply_kernel(const TritonKernelInfo* kernel, Keeper& keeper, CallSite& site
         const TritonParameter& parameter = kernel->parameters[at];
         argument.parameter = keeper.keep(parameter.name);
         argument.type = keeper.keep(parameter.type);
-        if (argument.kind == ArgumentKind::tensor && !kernel->source.empty()) argument.role = parameter.role;
+        if (argument.kind == ArgumentKind::tensor) argument.role = parameter.role;
     }
 }
 

@@ -191,11 +191,48 @@ TritonKernel read_load_call(SourceLexer& lexer) {
     return kernel;
 }
 
+/// The strings that macros of the wrapper source stand for.
+class Macros {
+  public:
+    /// Reads `define NAME "..."`, from the word after `define` on. Returns the first token that it did not
+    /// use.
+    Token read(SourceLexer& lexer) {
+        const Token name = lexer.next();
+        Token token = lexer.next();
+        if (name.kind != Token::Kind::word || !token.is_string() || values_.size() >= kMaxEntries)
+            return token;
+        for (std::string& value = values_[std::string(name.text)]; token.is_string(); token = lexer.next())
+            value += string_value(token);
+        return token;
+    }
+    [[nodiscard]] std::string value(const std::string& name) const {
+        const auto found = values_.find(name);
+        return found == values_.end() ? std::string() : found->second;
+    }
+
+  private:
+    std::map<std::string, std::string> values_;
+};
+
+/// A wrapper whose kernels were tuned when it was compiled (PyTorch 2.12 and later) loads triton_poi_0 from
+/// what TRITON_POI_0_CUBIN_PATH and TRITON_POI_0_MANGLED_NAME stand for.
+void complete(TritonKernel& kernel, const Macros& macros) {
+    if (!kernel.function.empty()) return;
+    std::string prefix = kernel.name;
+    for (char& letter : prefix)
+        if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+    kernel.cubin = file_stem(macros.value(prefix + "_CUBIN_PATH"));
+    kernel.function = macros.value(prefix + "_MANGLED_NAME");
+}
+
 void find_triton_kernels(std::string_view source, PackageInfo& info) {
     SourceLexer lexer(source);
+    Macros macros;
     std::string_view last_word;
     std::string_view assigned;  // word before the last `=`
     for (Token token = lexer.next(); token.kind != Token::Kind::end; token = lexer.next()) {
+        while (token.is_word("define"))
+            token = macros.read(lexer);
         if (token.is('=')) {
             assigned = last_word;
             continue;
@@ -203,6 +240,7 @@ void find_triton_kernels(std::string_view source, PackageInfo& info) {
         if (token.is_word("loadKernel") && !assigned.empty() && info.triton_kernels.size() < kMaxEntries) {
             TritonKernel kernel = read_load_call(lexer);
             kernel.name = assigned;
+            complete(kernel, macros);
             if (!kernel.function.empty()) info.triton_kernels.push_back(std::move(kernel));
         }
         assigned = {};

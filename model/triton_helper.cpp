@@ -71,6 +71,10 @@ class HelperReader {
         }
     }
 
+    /// True for loadKernel(triton_poi_fused_0_result.cubin_path, ...). Such a wrapper does not contain the
+    /// kernel's Python source (PyTorch 2.12 and later, autotune_at_compile_time=False).
+    [[nodiscard]] bool is_tuned_by_wrapper() const { return is_tuned_by_wrapper_; }
+
   private:
     /// Reads `loadKernel("/tmp/x/c2ee.cubin", "triton_poi_fused_0", 0, cubin_dir_)`.
     void see_load(const Statement& statement, std::size_t open) {
@@ -81,6 +85,7 @@ class HelperReader {
         std::string function;
         for (std::size_t at = parts[0].first; at < parts[0].last; ++at) {
             if (statement[at].is_string()) path += string_value(statement[at]);
+            is_tuned_by_wrapper_ = is_tuned_by_wrapper_ || statement[at].is_word("cubin_path");
         }
         for (std::size_t at = parts[1].first; at < parts[1].last; ++at) {
             if (statement[at].is_string()) function += string_value(statement[at]);
@@ -120,6 +125,7 @@ class HelperReader {
     Keeper& keeper_;
     std::map<std::string_view, std::uint32_t> indices_;    // parameter indices by name
     std::map<std::string_view, std::uint32_t> variables_;  // parameter indices by variable
+    bool is_tuned_by_wrapper_ = false;
 };
 
 /// Recognizes a Python string. The lexer returns 'name' as a quoted token, whatever its quotes.
@@ -237,18 +243,45 @@ void read_triton_source(std::string_view source, TritonKernelInfo& kernel, Keepe
     }
 }
 
+namespace {
+
+/// Finds call_<kernel> in `static inline void call_<kernel>(`, which newer releases write as
+/// `static __attribute__((noinline)) void call_<kernel>(`. Returns the size of the head if it is not there.
+std::size_t find_helper_name(const Statement& head) {
+    for (std::size_t at = 1; at + 1 < head.size(); ++at) {
+        if (head[at - 1].is_word("void") && head[at].text.starts_with(kCall) && head[at + 1].is('('))
+            return at;
+        const bool is_attribute = head[at - 1].is_word("__attribute__");
+        if (head[at].is('(') && !is_attribute) break;
+        if (head[at].is('(')) at = head.closing(at);
+    }
+    return head.size();
+}
+
+/// Inductor names its own kernels and their parameters by a rule.
+Role role_by_name(std::string_view parameter) {
+    if (parameter.starts_with("out_ptr")) return Role::writes;
+    if (parameter.starts_with("in_out_ptr")) return Role::updates;
+    return parameter.starts_with("in_ptr") ? Role::reads : Role::unknown;
+}
+
+}  // namespace
+
 std::optional<TritonKernelInfo> read_triton_helper(const Statement& head, StatementReader& reader,
                                                    Keeper& keeper) {
-    const std::size_t open = head.find('(', head.all());
-    if (open == 0 || open >= head.size()) return std::nullopt;
-    const std::string_view function = head[open - 1].text;
-    if (!function.starts_with(kCall) || !head[open - 2].is_word("void")) return std::nullopt;
+    const std::size_t name = find_helper_name(head);
+    if (name == head.size()) return std::nullopt;
+    const std::size_t open = name + 1;
     TritonKernelInfo kernel;
-    kernel.name = keeper.keep(function.substr(kCall.size()));
+    kernel.name = keeper.keep(head[name].text.substr(kCall.size()));
     HelperReader helper(kernel, keeper);
     helper.see_parameters(head, open);
     for_each_in_block(reader, [&](const Statement& statement) { helper.see(statement); });
     read_triton_source(kernel.source, kernel, keeper);
+    if (helper.is_tuned_by_wrapper() && kernel.source.empty() && kernel.name.starts_with("triton_")) {
+        for (TritonParameter& parameter : kernel.parameters)
+            parameter.role = role_by_name(parameter.name);
+    }
     return kernel;
 }
 

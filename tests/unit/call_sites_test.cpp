@@ -442,30 +442,5 @@ TEST_CASE("An empty text or another kind of text gives no call sites") {
     CHECK(read_call_sites_of("/nonexistent/x.wrapper.so").run.sites.empty());
 }
 
-TEST_CASE("A helper function does not hide its kernel's signature; a kernel without one may write anything") {
-    const std::string head =
-        "template <typename kernels_type_>\nstatic inline void call_triton_red_fused_cumsum_2(\n"
-        "    const in_out_ptr0_type_& in_out_ptr0,\n    const in_ptr0_type_& in_ptr0,\n    int64_t xnumel,\n"
-        "    int32_t device_idx_,\n    cudaStream_t stream_,\n    kernels_type_& kernels_\n){\n";
-    const std::string helper =
-        "    /*\n    async_compile.triton('triton_red_fused_cumsum_2', '''\n    @triton.jit\n"
-        "    def _triton_helper_fn_add0(arg0_0, arg1_0):\n        return arg0_0 + arg1_0\n"
-        "    @triton_heuristics.reduction(\n"
-        "        triton_meta={'signature': {'in_out_ptr0': '*fp32', 'in_ptr0': '*i1', 'xnumel': 'i32'}},\n"
-        "        inductor_meta={'mutated_arg_names': ['in_out_ptr0']}\n    )\n    @triton.jit\n"
-        "    def triton_red_fused_cumsum_2(in_out_ptr0, in_ptr0, xnumel):\n        pass\n    ''')\n    */\n";
-    const WrapperInfo info = read_wrapper(head + helper + "}\n");
-    REQUIRE(info.triton_kernels.size() == 1);
-    const std::vector<TritonParameter>& parameters = info.triton_kernels[0].parameters;
-    REQUIRE(parameters.size() == 3);
-    CHECK(parameters[0].type == "*fp32");
-    CHECK(parameters[0].role == Role::updates);
-    CHECK(parameters[1].role == Role::reads);
-    const WrapperInfo untold = read_wrapper(head + "}\n");
-    REQUIRE(untold.triton_kernels.size() == 1);
-    for (const TritonParameter& parameter : untold.triton_kernels[0].parameters)
-        CHECK(parameter.role == Role::unknown);
-}
-
 }  // namespace
 }  // namespace aoti_dbg

@@ -192,6 +192,24 @@ TEST_CASE("A Triton kernel is read with its name, image and function") {
     CHECK(info.triton_kernels[2].function == "a\"b");
 }
 
+TEST_CASE("A Triton kernel that is loaded by macros has the strings of its macros") {
+    const PackageInfo info = kernels(
+        "#pragma once\n// Auto-generated kernel configurations for AOTInductor lazy compile.\n\n"
+        "// Kernel: triton_poi_fused_add_0\n"
+        "#define TRITON_POI_FUSED_ADD_0_CUBIN_PATH \"/tmp/a.b/c2ee.cubin\"\n"
+        "#define TRITON_POI_FUSED_ADD_0_MANGLED_NAME \"triton_poi_fused_add_0\"\n"
+        "#define TRITON_POI_FUSED_ADD_0_NUM_WARPS 4\n#define TRITON_POI_FUSED_ADD_0_XBLOCKS {128}\n"
+        "#define TRITON_POI_FUSED_ADD_0_TENSORDESC_META {}\n#define LAST\n"
+        "kernels_.triton_poi_fused_add_0 = loadKernel(\n    triton_poi_fused_add_0_result.cubin_path,\n"
+        "    triton_poi_fused_add_0_result.mangled_name,\n    triton_poi_fused_add_0_result.shared_mem,\n"
+        "    cubin_dir_,\n    &kernels_.loaded_modules_);\n"
+        "kernels_.missing_1 = loadKernel(missing_1_result.cubin_path, missing_1_result.mangled_name);\n");
+    REQUIRE(info.triton_kernels.size() == 1);
+    CHECK(info.triton_kernels[0].name == "triton_poi_fused_add_0");
+    CHECK(info.triton_kernels[0].cubin == "c2ee");
+    CHECK(info.triton_kernels[0].function == "triton_poi_fused_add_0");
+}
+
 TEST_CASE("A call of loadKernel without a function name or without an end gives no kernel") {
     CHECK(kernels("x = loadKernel(path, name, 0);").triton_kernels.empty());
     CHECK(kernels("loadKernel(\"/a.cubin\", \"f\", 0);").triton_kernels.empty());
