@@ -77,6 +77,19 @@ class Names(unittest.TestCase):
                 kernels = support.kernels(lines)
                 self.assertEqual(lines, [line for kernel in kernels for line in support.both(kernel)])
 
+    @unittest.skipUnless(support.release >= (2, 15), "this release does not load unpacked packages")
+    def test_a_package_that_was_unpacked_before_is_named_like_a_packed_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = "linear_softmax"
+            seen = support.run_victim("in_place", name, folder=pathlib.Path(folder), preload=True, AOTI_DBG_LEVEL="2")
+            self.assertEqual(seen.code, 0, seen.stderr)
+            (path,) = pathlib.Path(folder).glob("aoti_dbg/*-*/events.jsonl")
+            events = [json.loads(line) for line in path.read_text().splitlines()]
+        named = [event["kernel"] for event in events if event["event"] == "call" and event["side"] == "before"]
+        self.assertEqual(named, support.kernels(self.ours[name]))
+        lines = [event.get("line", 0) for event in events if event["event"] == "site"]
+        self.assertTrue(lines and all(lines), lines)
+
     def test_nothing_is_printed_to_standard_output_when_the_log_is_a_file(self):
         self.assertEqual(support.launches(self.outcome.stdout), [])
 

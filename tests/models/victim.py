@@ -200,6 +200,14 @@ def one(name: str) -> None:
     run_all(name, load(name))
 
 
+def in_place(name: str) -> None:
+    """Run a package that was unpacked before, which PyTorch loads as it is."""
+    unpack(name, "package")
+    (folder,) = pathlib.Path("package").iterdir()
+    loader = torch._C._aoti.AOTIModelPackageLoader(str(folder), "model", False, 1, -1)
+    run_all(name, lambda *inputs: loader.run(torch.utils._pytree.tree_leaves(inputs)))
+
+
 def reload(rounds: str) -> None:
     """Load the same package twice at once, then unload and reload it."""
     for _ in range(int(rounds)):
