@@ -94,6 +94,28 @@ overlap_case() {
     return "$status"
 }
 
+# A model on two streams is measured on the stream of each call. Without a wait between them, a race is found and names
+# both. With the wait, none is.
+streams_case() {
+    local package=$case_folder/streams.pt2 program=("$python" -W ignore "$root/tests/gpu/streams_victim.py") kind
+    need_gpu || return
+    limited 120 "${program[@]}" compile "$package" || return
+    bare 100 "${program[@]}" run "$package" &
+    measured_in measured 100 "${program[@]}" run "$package" &
+    for kind in joined UNJOINED; do
+        run_in "$kind" 100 env LD_PRELOAD="$library" "$kind=1" AOTI_DBG_CHECK=races \
+            AOTI_DBG_LOG="$case_folder/$kind/log" AOTI_DBG_OUT="$case_folder/$kind/out" "${program[@]}" run "$package" &
+    done
+    wait
+    good bare && good measured && diff "$case_folder"/{bare,measured}/stdout && diff "$case_folder"/{bare,joined}/stdout &&
+        "${program[@]}" judge "$case_folder/measured/stdout" "$case_folder/measured/out/events.jsonl" || return
+    touch "$case_folder/joined/log"
+    cat "$case_folder"/{joined,UNJOINED}/log
+    ! grep -q '^\[ finding' "$case_folder/joined/log" &&
+        grep -q '^\[ finding 1: triton_.*after aoti_torch_cuda_mm_out (writes it in run 0, call 1, on stream 0x' \
+            "$case_folder/UNJOINED/log" && grep -q '^  where .*, on stream 0x' "$case_folder/UNJOINED/log"
+}
+
 # A victim that checks itself: checked_victim_case NAME ROUNDS [SANITIZER_TOOL], with so many rounds under the tool.
 checked_victim_case() {
     local victim=$programs/$1 rounds=$2 tool=${3:-}
@@ -126,6 +148,7 @@ level_2_cases() {
     check "level 2: model, threads" model_case_with level=2 scope=model threads 0 "${both[@]}"
     check "level 2: model, reload" model_case_with level=2 scope=model reload 0 "${both[@]}"
     check "level 2: model, abort at once" model_case_with level=2 scope=model abort_at_once 134 "${both[@]}"
+    check "level 2: a model on two streams" streams_case
     check "statistics" statistics_case
     check "statistics between kernels that overlap" overlap_case
     check "statistics: memcheck" statistics_case memcheck
