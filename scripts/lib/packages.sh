@@ -120,7 +120,8 @@ check_debug_information() {
         program=$folder/usr/$program
         id=$(readelf -n "$program" | sed -n 's/^ *Build ID: //p')
         debug=$folder/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
-        readelf -SW "$debug" | grep -q ' \.debug_info ' || { echo "no debug information in $debug"; return 1; }
+        # Not a pipe: grep ends at its first match, and then readelf would fail.
+        grep -q ' \.debug_info ' < <(readelf -SW "$debug") || { echo "no debug information in $debug"; return 1; }
         if readelf -SW "$program" | grep -E ' \.(debug_info|symtab) '; then
             echo "$program is not stripped"
             return 1

@@ -2,8 +2,8 @@
 The printer prints names (level 3) or values (level 2), or saves some models' files (level 1). The packages
 stay in the cache folder, so a later run compiles nothing.
 
-As a program, `packages.py [--jobs N] [NAME...]` compiles missing packages and prints each. It must never run
-under the library, because the printer would no longer be an independent judge.
+As a program, `packages.py [--jobs N] [--variant V]... [NAME...]` compiles missing packages and prints each. It
+must never run under the library, because the printer would no longer be an independent judge.
 """
 
 from __future__ import annotations
@@ -81,10 +81,15 @@ def variants(name: str) -> list[str]:
     return [variant for variant in (RELEASED, *PRINTER_LEVELS) if variant not in unwanted]
 
 
-def with_variant(variant: str) -> list[str]:
+def chosen_models() -> list[str]:
+    """Return the names in AOTI_DBGTEST_MODELS, or those of all models."""
     import models
 
-    return [name for name in models.MODELS if variant in variants(name)]
+    return os.environ.get("AOTI_DBGTEST_MODELS", "").split() or list(models.MODELS)
+
+
+def with_variant(variant: str) -> list[str]:
+    return [name for name in chosen_models() if variant in variants(name)]
 
 
 def compile_packages(name: str, requested: list[str]) -> None:
@@ -146,10 +151,11 @@ def _compile_quietly(name: str, requested: list[str]) -> tuple[float, str]:
         return time.monotonic() - started, (log.read() or "no word") if failed else ""
 
 
-def compile_missing(names: list[str], jobs: int) -> bool:
-    missing = {name: [one for one in variants(name) if not package_path(name, one).exists()] for name in names}
+def compile_missing(names: list[str], only: list[str], jobs: int) -> bool:
+    wanted = {name: [one for one in variants(name) if one in only] for name in names}
+    missing = {name: [one for one in all if not package_path(name, one).exists()] for name, all in wanted.items()}
     count = sum(map(len, missing.values()))
-    print(f"{sum(map(len, map(variants, names))) - count} packages at hand, {count} to compile", flush=True)
+    print(f"{sum(map(len, wanted.values())) - count} packages at hand, {count} to compile", flush=True)
     missing = {name: requested for name, requested in missing.items() if requested}
     if not missing:
         return True
@@ -175,10 +181,11 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     # Compiling the largest model needs two gigabytes, so more jobs may not fit.
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1))
+    every = [RELEASED, *PRINTER_LEVELS]
+    parser.add_argument("--variant", action="append", choices=every, help="compile only this one (can be repeated)")
     arguments = parser.parse_args()
-    import models
-
-    return 0 if compile_missing(arguments.names or [RANDOM, *models.MODELS], arguments.jobs) else 1
+    names = arguments.names or [RANDOM, *chosen_models()]
+    return 0 if compile_missing(names, arguments.variant or every, arguments.jobs) else 1
 
 
 if __name__ == "__main__":
