@@ -1,8 +1,9 @@
 """The results of scripts/release-check, in tests/models/releases.json: per release of PyTorch what each test found,
 on how many models.
 
-    releases.py record VERSION MODELS TEST=passed|failed...    adds results
-    releases.py table                                          prints them as a Markdown table
+    releases.py record RUN MODELS TEST=passed|failed...    adds results; RUN is "2.15.0" or
+                                                           "2.15.0 with models of 2.9.1"
+    releases.py table                                      prints them as a Markdown table
 """
 
 import json
@@ -27,13 +28,15 @@ def read():
     return json.loads(results_file.read_text()) if results_file.exists() else {}
 
 
-def order(version):
-    return [int(part) for part in version.split(".")]
+def order(run):
+    """Orders "2.15.0" before "2.15.0 with models of 2.9.1"."""
+    version, _, maker = run.partition(" ")
+    return [int(part) for part in version.split(".")], maker
 
 
-def record(version, models, *tests):
+def record(run, models, *tests):
     results = read()
-    release = results.setdefault(version, {"tests": {}})
+    release = results.setdefault(run, {"tests": {}})
     release["models"] = int(models)
     release["tests"].update(dict(test.split("=") for test in tests))
     text = json.dumps({key: results[key] for key in sorted(results, key=order)}, indent=2)
@@ -43,9 +46,9 @@ def record(version, models, *tests):
 def table():
     print("| PyTorch | models | " + " | ".join(COLUMNS.values()) + " |")
     print("|---|---" + "|---" * len(COLUMNS) + "|")
-    for version, release in read().items():
+    for run, release in read().items():
         cells = [WORDS.get(release["tests"].get(test, ""), "not tried") for test in COLUMNS]
-        print(f"| {version} | {release['models']} | " + " | ".join(cells) + " |")
+        print(f"| {run} | {release['models']} | " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def package_path(name: str, variant: str) -> pathlib.Path:
 
     made_from = [
         str(RECIPE),
-        torch.__version__,
+        os.environ.get("AOTI_DBGTEST_MADE_BY") or torch.__version__,  # the release that compiled it
         torch.backends.cpu.get_cpu_capability(),  # the code is compiled for this machine's vector unit
         inspect.getsource(models.MODELS[name]),
         inspect.getsource(models.SHARED[name]) if name in models.SHARED else "",
