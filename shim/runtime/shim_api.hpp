@@ -1,6 +1,7 @@
 // The getters of the AOTI C shim that describe a tensor handle. They come from the libtorch that the model
-// itself calls, because another runtime in the process may export the same names. Nothing here computes,
-// allocates tensors or changes a mode.
+// itself calls, because another runtime in the process may export the same names. The model's may be no
+// libtorch at all, but a runtime with handles of its own. Nothing here computes, allocates tensors or changes
+// a mode.
 #pragma once
 
 #include <array>
@@ -26,13 +27,14 @@ struct ShimApi {
     Getter<const std::int64_t*> sizes = nullptr;
     Getter<const std::int64_t*> strides = nullptr;
     Getter<std::int64_t> dim = nullptr;
-    Getter<std::int64_t> storage_offset = nullptr;
-    Getter<std::int64_t> storage_size = nullptr;  // bytes
     Getter<std::int32_t> dtype = nullptr;
     Getter<std::int32_t> device_type = nullptr;
+    // Null if the runtime has no such function. Old releases lack the last two.
+    Getter<std::int64_t> storage_offset = nullptr;
+    Getter<std::int64_t> storage_size = nullptr;  // bytes
     Getter<std::int32_t> device_index = nullptr;
-    Getter<std::int32_t> layout = nullptr;  // null in old releases
-    Getter<bool> is_defined = nullptr;      // null in old releases
+    Getter<std::int32_t> layout = nullptr;
+    Getter<bool> is_defined = nullptr;
     // These are at::native::is_conj and is_neg, because the C shim has no getter for these bits. They are
     // null if libtorch, or its replacement, does not export them.
     bool (*is_conjugate)(TensorHandle) = nullptr;
@@ -50,8 +52,8 @@ struct ShimApi {
     }
 };
 
-/// Returns a shim function that the model imports, resolved through its slots before we bind them to stubs.
-/// Returns null if there is none.
+/// Returns a shim function that the model imports, resolved through its slots before we bind them to stubs:
+/// preferably one that describes tensors. Returns null if there is none.
 const void* shim_function_of(const LoadedObject& model);
 
 /// `shim_function` is any shim function that the model calls. Returns nothing if a required getter is
