@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/file_bytes.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -49,10 +50,10 @@ PackageFiles find_package_files(const std::string& so_path) {
     files.extern_nodes.push_back(base + ".json");
     if (base.ends_with(".wrapper")) files.extern_nodes.push_back(base.substr(0, base.size() - 8) + ".json");
     int models = 0;
-    const std::size_t slash = so_path.rfind('/');
-    files.kernel_sources =
-        list_kernel_sources(slash == std::string::npos ? "" : so_path.substr(0, slash + 1), models);
-    if (models > 1 && ::access(files.wrapper_source.c_str(), R_OK) != 0) files.kernel_sources.clear();
+    const std::string folder = so_path.substr(0, so_path.rfind('/') + 1);
+    files.kernel_sources = list_kernel_sources(folder, models);
+    const bool is_shared = models > 1 || is_temporary_folder(folder);
+    if (is_shared && ::access(files.wrapper_source.c_str(), R_OK) != 0) files.kernel_sources.clear();
     return files;
 }
 

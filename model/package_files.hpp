@@ -17,8 +17,8 @@ struct PackageFiles {
     std::vector<std::string> extern_nodes;    // candidates, the more likely one first
 };
 
-/// `kernel_sources` is empty if several models share the folder and there is no wrapper source. They cannot
-/// be assigned then.
+/// `kernel_sources` is empty if there is no wrapper source and several models, or all programs, share the
+/// folder. They cannot be assigned then.
 PackageFiles find_package_files(const std::string& so_path);
 
 /// Replaces `text` by the contents. Returns false and clears `text` if the file is not regular, too large or

@@ -229,6 +229,7 @@ void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame&
     if (tensor == nullptr || rank < 0 || (rank != 0 && (sizes == nullptr || strides == nullptr)) ||
         run == nullptr)
         return;
+    if (api.storage_offset == nullptr || api.storage_size == nullptr) return;
     // The getters below fail on an opaque tensor, and libtorch would log the errors.
     std::int32_t layout = api.strided;
     if (api.layout != nullptr && (api.layout(tensor, &layout) != 0 || layout != api.strided)) return;

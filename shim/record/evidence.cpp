@@ -19,6 +19,7 @@
 #include "base/file_bytes.hpp"
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
+#include "base/temporary_folder.hpp"
 #include "serializer/number_text.hpp"
 #include "shim/record/written_bytes.hpp"
 
@@ -144,7 +145,7 @@ std::string build_id_of(const std::string& path) {
 }
 
 /// Returns the files to keep, sorted by name, or nothing if the library is gone. If several models share the
-/// folder, only files with this model's name belong to it.
+/// folder, or all programs do, only files with this model's name belong to it.
 std::optional<Package> inspect(const std::string& library) {
     const std::size_t slash = library.rfind('/') + 1;
     Package package{library.substr(0, slash), library.substr(slash), 0, {}, {}, 0};
@@ -167,10 +168,11 @@ std::optional<Package> inspect(const std::string& library) {
     }
     closedir(directory);
     std::sort(names.begin(), names.end());
+    const bool is_shared = libraries > 1 || is_temporary_folder(package.folder);
     const std::string own = package.stem() + ".";
     const std::string own_data = package.stem() + "_";
     for (std::string& name : names) {
-        if (libraries > 1 && !name.starts_with(own) && !name.starts_with(own_data)) continue;
+        if (is_shared && !name.starts_with(own) && !name.starts_with(own_data)) continue;
         if (stat((package.folder + name).c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
             ++package.left_out;
         } else {

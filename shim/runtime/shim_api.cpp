@@ -12,11 +12,13 @@
 namespace aoti_dbg {
 namespace {
 
-/// An open library, referenced by a handle of our own.
+/// The library that describes a model's tensors, referenced by a handle of our own. Its dependencies or the
+/// program may bring another libtorch, whose tensors differ. So only functions of one object are used.
 class Library {
   public:
     explicit Library(const LoadedObject& object)
-        : handle_(dlopen(object.is_program ? nullptr : object.path.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {}
+        : handle_(dlopen(object.is_program ? nullptr : object.path.c_str(), RTLD_LAZY | RTLD_NOLOAD)),
+          owner_(object_at(look_up("aoti_torch_get_data_ptr"))) {}
     ~Library() {
         if (handle_ != nullptr) dlclose(handle_);
     }
@@ -25,9 +27,16 @@ class Library {
 
     template <typename Function>
     bool find(const std::string& name, Function*& function) const {
-        function =
-            handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(real_dlsym(handle_, name.c_str()));
-        return function != nullptr;
+        const void* const found = owner_ ? look_up(name) : nullptr;
+        const bool is_own = found != nullptr && owner_->contains(reinterpret_cast<std::uintptr_t>(found));
+        function = is_own ? reinterpret_cast<Function*>(const_cast<void*>(found)) : nullptr;
+        return is_own;
+    }
+
+    /// Also searches what the library links to. Only for functions that get no tensor.
+    template <typename Function>
+    void find_anywhere(const std::string& name, Function*& function) const {
+        function = reinterpret_cast<Function*>(const_cast<void*>(look_up(name)));
     }
 
     /// Returns the result of a getter without arguments.
@@ -36,8 +45,15 @@ class Library {
         return find(name, getter) ? std::optional<std::int32_t>(getter()) : std::nullopt;
     }
 
+    [[nodiscard]] std::string path() const { return owner_ ? owner_->path : std::string(); }
+
   private:
+    [[nodiscard]] const void* look_up(const std::string& name) const {
+        return handle_ == nullptr ? nullptr : real_dlsym(handle_, name.c_str());
+    }
+
     void* handle_;
+    std::optional<LoadedObject> owner_;  // has the getters
 };
 
 /// In some releases only PyTorch's stable interface has the newest dtypes.
@@ -63,15 +79,18 @@ std::optional<DType> ShimApi::dtype_of(std::int32_t code) const {
     return std::nullopt;
 }
 
-const void* shim_function_of(const LoadedObject& model, std::string_view prefix) {
-    const void* found = nullptr;
+const void* shim_function_of(const LoadedObject& model) {
+    constexpr std::string_view kAnyShimFunction = "aoti_torch_";
+    const void* any = nullptr;
+    const void* getter = nullptr;
     for_each_import(model, [&](const ImportSlot& import) {
-        if (found != nullptr || import.own_definition != 0) return;
         const std::string_view symbol = import.symbol;
-        if (symbol.substr(0, prefix.size()) == prefix && !is_stub(*import.address))
-            found = real_behind(model, import);
+        const bool is_getter = symbol == "aoti_torch_get_data_ptr";
+        if (import.own_definition != 0 || (any != nullptr && !is_getter)) return;
+        if (!symbol.starts_with(kAnyShimFunction) || is_stub(*import.address)) return;
+        (is_getter ? getter : any) = real_behind(model, import);
     });
-    return found;
+    return getter != nullptr ? getter : any;
 }
 
 std::optional<ShimApi> find_shim_api(const void* shim_function) {
@@ -83,20 +102,20 @@ std::optional<ShimApi> find_shim_api(const void* shim_function) {
                              library.find("aoti_torch_get_sizes", api.sizes) &&
                              library.find("aoti_torch_get_strides", api.strides) &&
                              library.find("aoti_torch_get_dim", api.dim) &&
-                             library.find("aoti_torch_get_storage_offset", api.storage_offset) &&
-                             library.find("aoti_torch_get_storage_size", api.storage_size) &&
                              library.find("aoti_torch_get_dtype", api.dtype) &&
-                             library.find("aoti_torch_get_device_type", api.device_type) &&
-                             library.find("aoti_torch_get_device_index", api.device_index);
+                             library.find("aoti_torch_get_device_type", api.device_type);
     if (!is_complete) return std::nullopt;
+    library.find("aoti_torch_get_storage_offset", api.storage_offset);
+    library.find("aoti_torch_get_storage_size", api.storage_size);
+    library.find("aoti_torch_get_device_index", api.device_index);
     library.find("aoti_torch_get_layout", api.layout);
     library.find("aoti_torch_is_defined", api.is_defined);
-    // A handle is the address of an at::Tensor. These functions read one word of it without calling PyTorch's
-    // dispatcher.
+    // A handle of libtorch is the address of an at::Tensor. These functions read one word of it without
+    // calling PyTorch's dispatcher.
     library.find("_ZN2at6native7is_conjERKNS_6TensorE", api.is_conjugate);
     library.find("_ZN2at6native6is_negERKNS_6TensorE", api.is_negative);
     // Search only what this libtorch links to, because a process can have several OpenMP runtimes.
-    library.find("omp_get_max_threads", api.most_threads);
+    library.find_anywhere("omp_get_max_threads", api.most_threads);
     api.strided = library.code("aoti_torch_layout_strided").value_or(api.strided);
     api.cpu = library.code("aoti_torch_device_type_cpu").value_or(api.cpu);
     api.cuda = library.code("aoti_torch_device_type_cuda").value_or(api.cuda);
@@ -105,8 +124,14 @@ std::optional<ShimApi> find_shim_api(const void* shim_function) {
     return api;
 }
 
-ShimApi::CurrentStream find_current_stream(const void* shim_function) {
-    const std::optional<LoadedObject> object = object_at(shim_function);
+ShimApi::CurrentStream find_current_stream(const LoadedObject& model) {
+    const void* guard = nullptr;
+    for_each_import(model, [&](const ImportSlot& import) {
+        const bool is_guard = std::string_view(import.symbol) == "aoti_torch_create_cuda_stream_guard";
+        if (is_guard && import.own_definition == 0 && !is_stub(*import.address))
+            guard = real_behind(model, import);
+    });
+    const std::optional<LoadedObject> object = guard == nullptr ? std::nullopt : object_at(guard);
     ShimApi::CurrentStream found = nullptr;
     if (object) Library(*object).find("aoti_torch_get_current_cuda_stream", found);
     return found;
@@ -118,7 +143,7 @@ TorchLibrary find_torch_library(const void* shim_function) {
     const Library library(*object);
     std::uint64_t (*version)() = nullptr;
     if (!library.find("aoti_torch_abi_version", version)) return {};
-    return {object->path, version_text(version())};
+    return {library.path(), version_text(version())};
 }
 
 }  // namespace aoti_dbg

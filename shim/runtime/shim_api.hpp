@@ -1,13 +1,13 @@
 // The getters of the AOTI C shim that describe a tensor handle. They come from the libtorch that the model
-// itself calls, because another runtime in the process may export the same names. Nothing here computes,
-// allocates tensors or changes a mode.
+// itself calls, because another runtime in the process may export the same names. The model's may be no
+// libtorch at all, but a runtime with handles of its own. Nothing here computes, allocates tensors or changes
+// a mode.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "stats_kernels/tensor_view.hpp"
 
@@ -27,13 +27,14 @@ struct ShimApi {
     Getter<const std::int64_t*> sizes = nullptr;
     Getter<const std::int64_t*> strides = nullptr;
     Getter<std::int64_t> dim = nullptr;
-    Getter<std::int64_t> storage_offset = nullptr;
-    Getter<std::int64_t> storage_size = nullptr;  // bytes
     Getter<std::int32_t> dtype = nullptr;
     Getter<std::int32_t> device_type = nullptr;
+    // Null if the runtime has no such function. Old releases lack the last two.
+    Getter<std::int64_t> storage_offset = nullptr;
+    Getter<std::int64_t> storage_size = nullptr;  // bytes
     Getter<std::int32_t> device_index = nullptr;
-    Getter<std::int32_t> layout = nullptr;  // null in old releases
-    Getter<bool> is_defined = nullptr;      // null in old releases
+    Getter<std::int32_t> layout = nullptr;
+    Getter<bool> is_defined = nullptr;
     /// Finds the stream on which ops of the calling thread work. Device -1 is the current device.
     using CurrentStream = Error (*)(std::int32_t device, void** stream);
     CurrentStream current_stream = nullptr;  // null without CUDA
@@ -54,16 +55,17 @@ struct ShimApi {
     }
 };
 
-/// Returns a shim function that the model imports and whose name begins with the prefix, resolved through the
-/// model's slots before we bind them to stubs. Returns null if there is none.
-const void* shim_function_of(const LoadedObject& model, std::string_view prefix = "aoti_torch_");
+/// Returns a shim function that the model imports, resolved through its slots before we bind them to stubs:
+/// preferably one that describes tensors. Returns null if there is none.
+const void* shim_function_of(const LoadedObject& model);
 
 /// `shim_function` is any shim function that the model calls. Returns nothing if a required getter is
 /// missing.
 std::optional<ShimApi> find_shim_api(const void* shim_function);
 
-/// `shim_function` is one of the CUDA shim functions, which have a library of their own. It may be null.
-ShimApi::CurrentStream find_current_stream(const void* shim_function);
+/// Returns null if the model uses no stream guard, as models without CUDA. PyTorch's CUDA functions have a
+/// library of their own. Call it before the slots of the model are bound.
+ShimApi::CurrentStream find_current_stream(const LoadedObject& model);
 
 /// The libtorch that a model calls, as the libtorch describes itself.
 struct TorchLibrary {

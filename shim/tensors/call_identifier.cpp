@@ -30,7 +30,7 @@ void CallIdentifier::model_loads(const LoadedObject& object, Parts& parts, Inspe
     static bool said = false;  // guarded by the lock under which models load
     if (std::exchange(said, true)) return;
     message(Severity::warn,
-            "the PyTorch library of %s lacks functions that describe tensors. The model's arguments are not "
+            "the runtime that loads %s lacks functions that describe tensors. The model's arguments are not "
             "checked, measured or saved. At levels 1 and 2, kernel names are printed instead (level 3).",
             object.path.c_str());
 }

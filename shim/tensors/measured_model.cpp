@@ -26,8 +26,7 @@ std::unique_ptr<MeasuredModel> MeasuredModel::read(const LoadedObject& object) {
     std::optional<ShimApi> api = shim_function == nullptr ? std::nullopt : find_shim_api(shim_function);
     if (!api) return nullptr;
     // A model that calls ops on CUDA creates a guard, so that they use the stream of its run.
-    api->current_stream =
-        find_current_stream(shim_function_of(object, "aoti_torch_create_cuda_stream_guard"));
+    api->current_stream = find_current_stream(object);
     return std::unique_ptr<MeasuredModel>(new MeasuredModel(*api, read_call_sites_of(object.path),
                                                             is_cuda_model(object), release_of_model(object)));
 }

@@ -216,7 +216,9 @@ Before& nth(std::vector<Before>& all, std::uint32_t number) {
 /// Returns the bytes of the storage, or 0 if unknown.
 std::uint64_t storage_of(const ShimApi& api, TensorHandle handle) {
     std::int64_t bytes = 0;
-    return api.storage_size(handle, &bytes) == 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+    return api.storage_size != nullptr && api.storage_size(handle, &bytes) == 0 && bytes > 0
+               ? static_cast<std::uint64_t>(bytes)
+               : 0;
 }
 
 /// Does the same as find_memory(). If the last tensor covered all of its storage and the storage has the same

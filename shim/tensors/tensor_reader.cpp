@@ -81,6 +81,17 @@ struct TensorReader::Raw {
     }
 };
 
+/// Returns the bytes up to the last element, for a runtime that does not describe storages. Returns -1 if
+/// unknown.
+std::int64_t TensorReader::needed_storage(const ShimApi& api, const Raw& raw) {
+    const std::optional<DType> dtype = api.dtype_of(raw.dtype_code);
+    const std::optional<std::uint64_t> elements = reach(raw.sizes, raw.strides);
+    if (!dtype || !elements || raw.storage_offset < 0) return -1;
+    const std::uint64_t all = *elements + static_cast<std::uint64_t>(raw.storage_offset);
+    const std::uint64_t bytes = element_size(*dtype);
+    return all > INT64_MAX / bytes ? -1 : static_cast<std::int64_t>(all * bytes);
+}
+
 bool TensorReader::is_same(const KnownTensor& known, const Raw& raw) {
     const SeenFacts& facts = *known.facts;
     return known.dtype_code == raw.dtype_code && known.device_type == raw.device_type &&
@@ -159,7 +170,7 @@ bool TensorReader::read(const ShimApi& api, TensorHandle handle, SeenTensor& see
     if (api.dim(handle, &rank) != 0 || rank < 0 || rank > kMaxRank) return false;
     if (api.sizes(handle, &sizes) != 0 || api.dtype(handle, &raw.dtype_code) != 0) return false;
     if (api.device_type(handle, &raw.device_type) != 0) return false;
-    if (api.device_index(handle, &raw.device_index) != 0) return false;
+    if (api.device_index != nullptr && api.device_index(handle, &raw.device_index) != 0) return false;
     raw.sizes = {sizes, static_cast<std::size_t>(rank)};
     // Strides and storage getters fail on an opaque tensor (a packed weight), and libtorch would log the
     // error.
@@ -169,8 +180,12 @@ bool TensorReader::read(const ShimApi& api, TensorHandle handle, SeenTensor& see
     if (raw.is_strided) {
         if (api.strides(handle, &strides) != 0) return false;
         raw.strides = {strides, static_cast<std::size_t>(rank)};
-        if (api.storage_offset(handle, &raw.storage_offset) != 0) raw.storage_offset = -1;
-        if (api.storage_size(handle, &raw.storage_bytes) != 0) raw.storage_bytes = -1;
+        if (api.storage_offset != nullptr && api.storage_offset(handle, &raw.storage_offset) != 0)
+            raw.storage_offset = -1;
+        if (api.storage_size == nullptr)
+            raw.storage_bytes = needed_storage(api, raw);
+        else if (api.storage_size(handle, &raw.storage_bytes) != 0)
+            raw.storage_bytes = -1;
         raw.bits = api.math_bits(handle);
     }
     seen.facts = facts_of(api, raw);

@@ -76,6 +76,7 @@ class TensorReader {
     };
     using Table = std::vector<KnownTensor>;
     static bool is_same(const KnownTensor& known, const Raw& raw);
+    static std::int64_t needed_storage(const ShimApi& api, const Raw& raw);
     const SeenFacts* facts_of(const ShimApi& api, const Raw& raw);
 
     void forget();

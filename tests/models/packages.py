@@ -62,7 +62,7 @@ def package_path(name: str, variant: str) -> pathlib.Path:
 
     made_from = [
         str(RECIPE),
-        os.environ.get("AOTI_DBGTEST_MADE_BY") or torch.__version__,  # the release that compiled it
+        os.environ.get("AOTI_DBGTEST_COMPILED_BY") or torch.__version__,  # the release that compiled it
         torch.backends.cpu.get_cpu_capability(),  # the code is compiled for this machine's vector unit
         inspect.getsource(models.MODELS[name]),
         inspect.getsource(models.SHARED[name]) if name in models.SHARED else "",
@@ -152,10 +152,10 @@ def _compile_quietly(name: str, requested: list[str]) -> tuple[float, str]:
 
 
 def compile_missing(names: list[str], only: list[str], jobs: int) -> bool:
-    wanted = {name: [one for one in variants(name) if one in only] for name in names}
-    missing = {name: [one for one in all if not package_path(name, one).exists()] for name, all in wanted.items()}
+    chosen = {name: [one for one in variants(name) if one in only] for name in names}
+    missing = {name: [one for one in chosen[name] if not package_path(name, one).exists()] for name in names}
     count = sum(map(len, missing.values()))
-    print(f"{sum(map(len, wanted.values())) - count} packages at hand, {count} to compile", flush=True)
+    print(f"{sum(map(len, chosen.values())) - count} packages at hand, {count} to compile", flush=True)
     missing = {name: requested for name, requested in missing.items() if requested}
     if not missing:
         return True

@@ -225,6 +225,14 @@ TEST_CASE("If several models share a folder, only files of this one are kept") {
           std::set<std::string>{"cabc.wrapper.cpp", "cabc.wrapper_metadata.json", "library.json"});
 }
 
+TEST_CASE("Of a folder of temporary files, only files with the model's name are kept") {
+    const TempFolder folder;
+    const fs::path library = make_package(folder.path() / "tmp");
+    fs::permissions(library.parent_path(), fs::perms::sticky_bit, fs::perm_options::add);
+    CHECK(names_in(keep(library, folder.path()).folder) ==
+          std::set<std::string>{"cabc.wrapper.cpp", "cabc.wrapper_metadata.json", "library.json"});
+}
+
 TEST_CASE("The build id of a library is reported if it has one") {
     const TempFolder folder;
     fs::create_directories(folder.path() / "p");

@@ -272,6 +272,12 @@ TEST_CASE("Without wrapper source the kernels come from their own file, unless i
     folder.write("cx.wrapper.so", "");
     folder.write("cq.kernel.cpp", "extern \"C\" void cpp_fused_b(double x) {}");
     CHECK(read_package(folder.at("cx.wrapper.so")).cpp_kernels.size() == 1);
+    chmod(folder.at("").c_str(), 01777);  // as /tmp
+    CHECK(read_package(folder.at("cx.wrapper.so")).cpp_kernels.empty());
+    chmod(folder.at("").c_str(), 0700);
+    setenv("TMPDIR", folder.at("").c_str(), 1);
+    CHECK(read_package(folder.at("cx.wrapper.so")).cpp_kernels.empty());
+    unsetenv("TMPDIR");
     folder.write("other.so", "");
     CHECK(read_package(folder.at("cx.wrapper.so")).cpp_kernels.empty());
 }
