@@ -269,6 +269,7 @@ void append_finding_json(const Finding& finding, std::string& out) {
     add_text(to, "symbol", finding.symbol);
     add_unless(to, "site", finding.site, ~0U);
     add_unless(to, "line", finding.line, 0);
+    add_text(to, "source", finding.source);
     add_list(to, "source_nodes", finding.source_nodes);
     add_list(to, "original_aten", finding.original_aten);
     to["seq"] = finding.sequence;
@@ -315,6 +316,7 @@ Result<Finding> read_finding(std::string_view line) {
     read(from, "symbol", finding.symbol);
     read(from, "site", finding.site);
     read(from, "line", finding.line);
+    read(from, "source", finding.source);
     read(from, "source_nodes", finding.source_nodes);
     read(from, "original_aten", finding.original_aten);
     read(from, "seq", finding.sequence);

@@ -5,6 +5,7 @@
 #include "base/clean_text.hpp"
 #include "base/words.hpp"
 #include "serializer/codes.hpp"
+#include "serializer/crash_call.hpp"
 #include "serializer/finding.hpp"
 #include "serializer/number_text.hpp"
 
@@ -119,8 +120,7 @@ std::string place_text(const Finding& finding) {
     add("model ", finding.model, finding.model != ~0U);
     add("run ", finding.run, finding.run != ~0U);
     add("call ", finding.call, finding.call != kNoCallNumber);
-    add("line ", finding.line, finding.line != 0);
-    if (finding.line != 0) text += " of the wrapper source";
+    if (finding.line != 0) text += (text.empty() ? "" : ", ") + line_text(finding.line, finding.source);
     return text;
 }
 

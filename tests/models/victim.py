@@ -36,7 +36,8 @@ def say(text: str) -> None:
 
 def loader_of(name: str, variant: str = packages.RELEASED, num_runners: int = 1):
     """Load without torch._inductor, whose import takes longer than most runs here."""
-    path = str(packages.package_path(name, variant))
+    # A test may have changed a copy of the package.
+    path = os.environ.get("AOTI_DBGTEST_PACKAGE") or str(packages.package_path(name, variant))
     loader = torch._C._aoti.AOTIModelPackageLoader(path, "model", False, num_runners, -1)
     with open(support.UNPACKED, "a") as file:
         file.writelines(f"{folder}\n" for folder in support.unpacked_by("self"))

@@ -129,6 +129,7 @@ void add_finding_details(const EndedRun& run, const RecordedProcess* process, Ev
     }
     CrashCall& call = *evidence.found;
     if (call.line == 0) call.line = finding.line;
+    if (call.source.empty() && call.line == finding.line) call.source = finding.source;
     if (call.source_nodes.empty()) call.source_nodes = finding.source_nodes;
     if (call.original_aten.empty()) call.original_aten = finding.original_aten;
     add_tensors(finding, evidence.arguments);

@@ -49,7 +49,7 @@ std::string whereabouts(const CrashCall& call) {
     if (ring::is_launch(call.kind)) text += ", " + stream_text(call);
     if (call.model != ~0U) text += ", model " + std::to_string(call.model);
     if (!call.model_name.empty()) text += " (" + call.model_name + ")";
-    if (call.line != 0) text += ", line " + std::to_string(call.line) + " of the wrapper source";
+    if (call.line != 0) text += ", " + line_text(call.line, call.source);
     return text;
 }
 
