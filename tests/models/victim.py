@@ -188,6 +188,16 @@ def masked(*words: str) -> None:
         attempt(word, lambda: runner(*(case.inputs if word == "causal" else case.more_inputs[0])))
 
 
+def infinite(name: str) -> None:
+    """Run with good inputs, then with infinities in each row of the first one, which a product turns into NaN."""
+    runner, case = load(name), models.build(name)
+    attempt("good", lambda: runner(*case.inputs))
+    first = case.inputs[0].clone()
+    first[:, 0] = float("inf")
+    first[:, 1:] = -float("inf")
+    attempt("infinite", lambda: runner(first, *case.inputs[1:]))
+
+
 def explained(name: str) -> None:
     """Print all that the exception of a run with an empty row says."""
     runner = load(name)
