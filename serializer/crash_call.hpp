@@ -32,7 +32,8 @@ struct CrashCall {
     std::string source;      // the path of that source; empty: unknown, or it is in the package
     std::vector<std::string> source_nodes;
     std::vector<std::string> original_aten;
-    std::string inside;  // the op that contains it, as call_text() prints it; empty: none
+    std::vector<std::string> python_stack;  // the user's, line by line
+    std::string inside;                     // the op that contains it, as call_text() prints it; empty: none
 };
 
 /// Returns the fields that the ring knows.

@@ -217,6 +217,7 @@ void read_site(Value object, SiteFacts& facts) {
     facts.source = string_of(object.member("source"));
     facts.source_nodes = strings_of(object.member("source_nodes"));
     facts.original_aten = strings_of(object.member("original_aten"));
+    facts.python_stack = strings_of(object.member("python_stack"));
 }
 
 }  // namespace aoti_dbg

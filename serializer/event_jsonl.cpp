@@ -266,6 +266,7 @@ const std::string& JsonlRenderer::fragment_of(const SiteFacts& facts, std::strin
     if (!facts.source.empty()) append_member(R"(,"source":)", facts.source, out);
     append_list(R"(,"source_nodes":)", facts.source_nodes, out);
     append_list(R"(,"original_aten":)", facts.original_aten, out);
+    if (!facts.python_stack.empty()) append_list(R"(,"python_stack":)", facts.python_stack, out);
     out += "}\n";
     std::string& fragment = sites_.add(facts.number);
     append_member(R"(,"kernel":)", facts.kernel, fragment);

@@ -272,6 +272,7 @@ void append_finding_json(const Finding& finding, std::string& out) {
     add_text(to, "source", finding.source);
     add_list(to, "source_nodes", finding.source_nodes);
     add_list(to, "original_aten", finding.original_aten);
+    add_list(to, "python_stack", finding.python_stack);
     to["seq"] = finding.sequence;
     to["time_ns"] = finding.time_ns;
     to["thread"] = finding.thread;
@@ -319,6 +320,7 @@ Result<Finding> read_finding(std::string_view line) {
     read(from, "source", finding.source);
     read(from, "source_nodes", finding.source_nodes);
     read(from, "original_aten", finding.original_aten);
+    read(from, "python_stack", finding.python_stack);
     read(from, "seq", finding.sequence);
     read(from, "time_ns", finding.time_ns);
     read(from, "thread", finding.thread);

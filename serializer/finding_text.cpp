@@ -210,6 +210,8 @@ void append_finding_text(const Finding& finding, std::string& out) {
     if (!finding.original_aten.empty())
         add_line("ATen", clean_text(joined(finding.original_aten, ", ")), out);
     if (!finding.source_nodes.empty()) add_line("nodes", clean_text(joined(finding.source_nodes, ", ")), out);
+    for (const std::string& line : finding.python_stack)
+        add_line(&line == &finding.python_stack.front() ? "python" : "", clean_text(line), out);
     if (finding.kind == Finding::Kind::argument) {
         add_argument(finding, out);
     } else {

@@ -35,6 +35,7 @@ struct SiteFacts {
     std::string source;        // its path in the line table; empty if the source itself gave the line
     std::vector<std::string> source_nodes;
     std::vector<std::string> original_aten;
+    std::vector<std::string> python_stack;  // the user's, line by line; empty: the model does not have it
 };
 
 struct ArgumentFacts {

@@ -14,6 +14,7 @@ void add_site(const SiteFacts& site, Finding& finding) {
     finding.source = site.source;
     finding.source_nodes = site.source_nodes;
     finding.original_aten = site.original_aten;
+    finding.python_stack = site.python_stack;
 }
 
 void add_tensor(const ArgumentFacts& argument, const TensorFacts* tensor, Finding& finding) {

@@ -71,6 +71,7 @@ class Planner {
         plan.facts.line = site.line;
         plan.facts.source_nodes = site.source_nodes;
         plan.facts.original_aten = site.original_aten;
+        plan.facts.python_stack = site.python_stack;
         plan.by_position.resize(site.arguments.size());
         const bool aligned = shim != nullptr && shim->mutates.size() == site.arguments.size();
         for (std::size_t i = 0; i < site.arguments.size(); ++i) {

@@ -115,6 +115,7 @@ std::optional<FoundSource> find_source(const KeptPackages& packages, const std::
     call.source.clear();
     call.source_nodes = site.source_nodes;
     call.original_aten = site.original_aten;
+    call.python_stack = site.python_stack;
     return source;
 }
 

@@ -58,6 +58,7 @@ Json json_of(const CrashCall& call) {
     add_text(to, "inside", call.inside);
     add_list(to, "source_nodes", call.source_nodes);
     add_list(to, "original_aten", call.original_aten);
+    add_list(to, "python_stack", call.python_stack);
     return to;
 }
 
