@@ -67,7 +67,7 @@ void CallReader::read(const Statement& statement, TokenRange range) {
     if (!see_bookkeeping(statement, callee, parts)) see_site(statement, callee, parts);
 }
 
-/// Reads `KernelContextGuard _ctx("cpp_fused_relu_0", R"(...)");`. It stands before the call that it names.
+/// Reads `KernelContextGuard _ctx("cpp_fused_relu_0", R"(...)");`, which precedes the call that it names.
 void CallReader::see_guard(const Statement& statement, TokenRange range) {
     if (range.size() < 7 || !statement[range.first + 2].is('(')) return;
     const Token& function = statement[range.first + 3];
