@@ -55,7 +55,9 @@ class SitesTest(triage_test.TriagedTest):
         return content
 
     def seen(self, *arguments: str, package: str, **environment: str) -> support.Outcome:
-        variables = {"AOTI_DBG_LEVEL": "", "AOTI_DBG_CHECK": "nan", "AOTI_DBGTEST_PACKAGE": package, **environment}
+        # Fresh memory has finite values, because a NaN there would make the origin of a later one uncertain.
+        variables = {"AOTI_DBG_LEVEL": "", "AOTI_DBG_CHECK": "nan", "MALLOC_PERTURB_": "170"}
+        variables |= {"AOTI_DBGTEST_PACKAGE": package, **environment}
         return support.run_victim(*arguments, folder=self.folder, preload=True, **variables)
 
     def bare(self, *arguments: str, package: str) -> support.Outcome:
@@ -64,9 +66,10 @@ class SitesTest(triage_test.TriagedTest):
     def where(self, outcome: support.Outcome) -> tuple[str, str]:
         """Return the kernel and the place of the only finding."""
         (log,) = [path.read_text() for path in outcome.log.parent.glob(outcome.log.name)]
-        (kernel,) = re.findall(r"first made by (\S+) \]$", log, re.MULTILINE)
-        (line,) = re.findall(r"^  where +(.+)$", log, re.MULTILINE)
-        return kernel, line
+        kernels = re.findall(r"first made by (\S+) \]$", log, re.MULTILINE)
+        lines = re.findall(r"^  where +(.+)$", log, re.MULTILINE)
+        self.assertEqual((len(kernels), len(lines)), (1, 1), log + outcome.stderr)
+        return kernels[0], lines[0]
 
     @with_lines
     def test_a_finding_names_the_file_and_the_line_of_its_call(self):
