@@ -96,6 +96,30 @@ std::vector<SourceLine> LineTable::frames(const LineUnit& unit, LineRow row) con
     return lines;
 }
 
+std::vector<LineSpan> LineTable::spans(std::uint64_t begin, std::uint64_t end) const {
+    std::vector<LineSpan> found;
+    std::size_t at = 0;
+    while (at < sections_.lines.size()) {
+        const LineUnit unit = read_line_unit(sections_, at);
+        LineRow previous;
+        run_line_program(sections_, unit, unit.program, [&](const LineRow& row) {
+            const std::uint64_t low = previous.place.offset;
+            const std::uint64_t high = row.place.offset;
+            if (row.number > 1 && low < high && low < end && high > begin)
+                found.push_back({low, high, at, previous.file, previous.line});
+            previous = row;
+            return true;
+        });
+        at = unit.end;
+    }
+    return found;
+}
+
+std::string LineTable::path(std::size_t unit, std::uint64_t file) const {
+    if (unit >= sections_.lines.size()) return {};
+    return line_file_path(sections_, read_line_unit(sections_, unit), file);
+}
+
 bool LineTable::each_row(const std::function<void(const LineRow&, const std::string& path)>& visitor) const {
     bool is_sound = true;
     std::size_t at = 0;

@@ -23,6 +23,17 @@ void read_list(std::string_view comment, std::string_view title, Keeper& keeper,
     }
 }
 
+/// Reads the lines of a Python stack, without empty ones.
+void read_stack(std::string_view stack, Keeper& keeper, std::vector<std::string>& lines) {
+    constexpr std::size_t kMostLines = 64;
+    while (!stack.empty() && lines.size() < kMostLines && keeper.allows_entry()) {
+        const std::size_t end = stack.find('\n');
+        if (const std::string_view line = stack.substr(0, end); !line.empty())
+            lines.push_back(keeper.keep(line));
+        stack.remove_prefix(end == std::string_view::npos ? stack.size() : end + 1);
+    }
+}
+
 /// Returns the variable that a call fills in: the last word of its last argument.
 std::string_view result(const Statement& statement, const std::vector<TokenRange>& parts) {
     if (parts.empty() || parts.back().size() != 2 || !statement[parts.back().first].is('&')) return {};
@@ -47,12 +58,23 @@ void CallReader::read_comment(std::string_view comment) {
 }
 
 void CallReader::read(const Statement& statement, TokenRange range) {
+    if (statement[range.first].is_word("KernelContextGuard")) return see_guard(statement, range);
     const Callee callee = find_callee(statement, range);
     if (callee.name.empty()) return;
     std::vector<TokenRange> parts;
     statement.split(callee.open, parts);
     keeper_.steps += parts.size();
     if (!see_bookkeeping(statement, callee, parts)) see_site(statement, callee, parts);
+}
+
+/// Reads `KernelContextGuard _ctx("cpp_fused_relu_0", R"(...)");`, which precedes the call that it names.
+void CallReader::see_guard(const Statement& statement, TokenRange range) {
+    if (range.size() < 7 || !statement[range.first + 2].is('(')) return;
+    const Token& function = statement[range.first + 3];
+    const Token& stack = statement[range.first + 5];
+    if (function.kind != Token::Kind::string || stack.kind != Token::Kind::raw_string) return;
+    guarded_ = function.text;
+    stack_ = stack.text;
 }
 
 std::string CallReader::spelled(const Statement& statement, TokenRange part) {
@@ -135,7 +157,9 @@ void CallReader::see_site(const Statement& statement, const Callee& callee, cons
         read_list(origin_, "Source Nodes: [", keeper_, site.source_nodes);
         read_list(origin_, "Original ATen: [", keeper_, site.original_aten);
         site.provenance = keeper_.keep(provenance_);
-        origin_ = provenance_ = {};
+        if (guarded_ == site.function || guarded_ == site.name)
+            read_stack(stack_, keeper_, site.python_stack);
+        origin_ = provenance_ = guarded_ = stack_ = {};
     }
     flow_.call(memory_.position());
     body_.sites.push_back(std::move(site));

@@ -37,6 +37,7 @@ class CallReader {
     std::string spelled(const Statement& statement, TokenRange part);
     /// Returns float32 for cached_torch_dtype_float32.
     std::string spelled(const Statement& statement, TokenRange part, std::string_view prefix);
+    void see_guard(const Statement& statement, TokenRange range);
     bool see_bookkeeping(const Statement& statement, const Callee& callee, const Parts& parts);
     void see_site(const Statement& statement, const Callee& callee, const Parts& parts);
     [[nodiscard]] std::optional<SiteKind> kind_of(const Callee& callee) const;
@@ -55,6 +56,8 @@ class CallReader {
     BodyMemory& memory_;
     std::string_view origin_;  // comments with the origin of the next site
     std::string_view provenance_;
+    std::string_view guarded_;  // the function that the last kernel context guard names
+    std::string_view stack_;    // the Python stack in that guard
 };
 
 }  // namespace aoti_dbg

@@ -83,8 +83,9 @@ struct CallSite {
     std::vector<Argument> arguments;
     std::vector<std::string> source_nodes;
     std::vector<std::string> original_aten;
-    std::string provenance;           // key into WrapperInfo::origins, if the source has one
-    bool has_more_arguments = false;  // some were not kept
+    std::vector<std::string> python_stack;  // lines of the user's stack, from a kernel context guard
+    std::string provenance;                 // key into WrapperInfo::origins, if the source has one
+    bool has_more_arguments = false;        // some were not kept
 };
 
 struct Region {

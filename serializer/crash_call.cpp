@@ -54,6 +54,11 @@ std::string place_text(const CrashCall& call) {
     return (call.is_likely ? " (likely " : " (") + place + ")";
 }
 
+std::string line_text(std::uint32_t line, std::string_view source) {
+    const std::string number = std::to_string(line);
+    return source.empty() ? "line " + number + " of the wrapper source" : clean_text(source) + ":" + number;
+}
+
 std::string call_text(const CrashCall& call) {
     if (call.kind == ring::CallKind::run && call.run != ring::kNoRun) {
         const std::string model = call.model == ~0U ? "" : " of model " + std::to_string(call.model);

@@ -29,9 +29,11 @@ struct CrashCall {
     bool unwound_by_exception = false;
     bool is_likely = false;  // a different call of the same name is possible
     std::uint32_t line = 0;  // of the wrapper source; 0: unknown
+    std::string source;      // the path of that source; empty: unknown, or it is in the package
     std::vector<std::string> source_nodes;
     std::vector<std::string> original_aten;
-    std::string inside;  // the op that contains it, as call_text() prints it; empty: none
+    std::vector<std::string> python_stack;  // the user's, line by line
+    std::string inside;                     // the op that contains it, as call_text() prints it; empty: none
 };
 
 /// Returns the fields that the ring knows.
@@ -44,6 +46,9 @@ ring::CallKind kind_of(std::string_view word);
 
 /// Returns " (run 0, call 3)", or an empty text if neither is known.
 std::string place_text(const CrashCall& call);
+
+/// Returns "line 12 of the wrapper source", or "a.wrapper.cpp:12" if only the line table knows it.
+std::string line_text(std::uint32_t line, std::string_view source);
 
 /// Returns "X failed" or "an exception unwound X", in clean text.
 std::string failure_text(const CrashCall& call);

@@ -214,8 +214,10 @@ void read_site(Value object, SiteFacts& facts) {
     facts.kind = string_of(object.member("kind"));
     read_integer(object.member("number"), facts.site);
     read_integer(object.member("line"), facts.line);
+    facts.source = string_of(object.member("source"));
     facts.source_nodes = strings_of(object.member("source_nodes"));
     facts.original_aten = strings_of(object.member("original_aten"));
+    facts.python_stack = strings_of(object.member("python_stack"));
 }
 
 }  // namespace aoti_dbg

@@ -264,8 +264,10 @@ const std::string& JsonlRenderer::fragment_of(const SiteFacts& facts, std::strin
     append_member(R"(,"kind":)", facts.kind, out);
     if (facts.site != ~0U) append_member(R"(,"number":)", facts.site, out);
     append_member(R"(,"line":)", facts.line, out);
+    if (!facts.source.empty()) append_member(R"(,"source":)", facts.source, out);
     append_list(R"(,"source_nodes":)", facts.source_nodes, out);
     append_list(R"(,"original_aten":)", facts.original_aten, out);
+    if (!facts.python_stack.empty()) append_list(R"(,"python_stack":)", facts.python_stack, out);
     out += "}\n";
     std::string& fragment = sites_.add(facts.number);
     append_member(R"(,"kernel":)", facts.kernel, fragment);

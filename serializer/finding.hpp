@@ -49,8 +49,10 @@ struct Finding {
     std::string symbol;
     std::uint32_t site = ~0U;  // as in SiteFacts
     std::uint32_t line = 0;
+    std::string source;
     std::vector<std::string> source_nodes;
     std::vector<std::string> original_aten;
+    std::vector<std::string> python_stack;
     std::uint64_t sequence = 0;  // this and the members below as in MeasuredCall
     std::uint64_t time_ns = 0;
     std::uint64_t thread = 0;

@@ -269,8 +269,10 @@ void append_finding_json(const Finding& finding, std::string& out) {
     add_text(to, "symbol", finding.symbol);
     add_unless(to, "site", finding.site, ~0U);
     add_unless(to, "line", finding.line, 0);
+    add_text(to, "source", finding.source);
     add_list(to, "source_nodes", finding.source_nodes);
     add_list(to, "original_aten", finding.original_aten);
+    add_list(to, "python_stack", finding.python_stack);
     to["seq"] = finding.sequence;
     to["time_ns"] = finding.time_ns;
     to["thread"] = finding.thread;
@@ -315,8 +317,10 @@ Result<Finding> read_finding(std::string_view line) {
     read(from, "symbol", finding.symbol);
     read(from, "site", finding.site);
     read(from, "line", finding.line);
+    read(from, "source", finding.source);
     read(from, "source_nodes", finding.source_nodes);
     read(from, "original_aten", finding.original_aten);
+    read(from, "python_stack", finding.python_stack);
     read(from, "seq", finding.sequence);
     read(from, "time_ns", finding.time_ns);
     read(from, "thread", finding.thread);

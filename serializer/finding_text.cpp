@@ -5,6 +5,7 @@
 #include "base/clean_text.hpp"
 #include "base/words.hpp"
 #include "serializer/codes.hpp"
+#include "serializer/crash_call.hpp"
 #include "serializer/finding.hpp"
 #include "serializer/number_text.hpp"
 
@@ -121,8 +122,7 @@ std::string place_text(const Finding& finding) {
     add("run ", finding.run, finding.run != ~0U);
     add("call ", finding.call, finding.call != kNoCallNumber);
     if (is_race) text += ", on " + stream_text(finding.stream);
-    add("line ", finding.line, finding.line != 0);
-    if (finding.line != 0) text += " of the wrapper source";
+    if (finding.line != 0) text += (text.empty() ? "" : ", ") + line_text(finding.line, finding.source);
     return text;
 }
 
@@ -212,6 +212,8 @@ void append_finding_text(const Finding& finding, std::string& out) {
     if (!finding.original_aten.empty())
         add_line("ATen", clean_text(joined(finding.original_aten, ", ")), out);
     if (!finding.source_nodes.empty()) add_line("nodes", clean_text(joined(finding.source_nodes, ", ")), out);
+    for (const std::string& line : finding.python_stack)
+        add_line(&line == &finding.python_stack.front() ? "python" : "", clean_text(line), out);
     if (finding.kind == Finding::Kind::argument) {
         add_argument(finding, out);
     } else {

@@ -1,10 +1,10 @@
-// The flight ring on disk, version 4: the last calls of each thread, recorded before they run. The library
+// The flight ring on disk, version 5: the last calls of each thread, recorded before they run. The library
 // writes it through a shared mapping, so it survives SIGKILL. `aoti-dbg show` reads it.
 //
 //   offset 0      FileHeader, 4096 bytes
 //   then blocks, back to back, each at a multiple of 4096, starting with a BlockHeader that gives its length:
 //     names block    BlockHeader | entries: u16 length, bytes (no NUL) | ...   ids continue across blocks
-//     thread block   BlockHeader | capacity x Record                           one ring
+//     thread block   BlockHeader | capacity x Record | capacity x u32 line     one ring
 //     markers block  BlockHeader | MarkersHeader | capacity x MarkedStream     one context of the device
 //   A block of kind 0 or of length 0 ends the file.
 //
@@ -19,8 +19,8 @@ namespace aoti_dbg::ring {
 
 inline constexpr std::uint64_t kMagic = 0x31474e5249544f41ULL;  // the bytes "AOTIRNG1", little-endian
 // Version 2 added `launch`. Version 3 added markers and gave half of the bytes of `depth` to `mark`. Version
-// 4 gave one of its remaining bytes to `context`.
-inline constexpr std::uint32_t kVersion = 4;
+// 4 gave one of its remaining bytes to `context`. Version 5 added the lines of a thread block.
+inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::size_t kPage = 4096;
 
 /// The kind of a call. The numbers are part of the format.
@@ -110,6 +110,8 @@ struct BlockHeader {
 };
 static_assert(sizeof(BlockHeader) == 64);
 
+/// The lines behind the records of a thread block are those of the wrapper source. A line is 0 if the package
+/// has that source, from which the reader gets more.
 struct Record {
     std::uint64_t seq;  // counts from 1 over the whole process, in the order in which calls begin
     std::uint64_t begin_ticks;

@@ -87,6 +87,13 @@ void read_markers(std::string_view block, std::size_t offset, const BlockHeader&
     contents.markers.push_back(std::move(markers));
 }
 
+/// Returns the lines of a thread's records, as many as there are whole ones.
+std::string_view lines_in(std::string_view slots, const BlockHeader& header, const Contents& contents) {
+    const std::size_t at = std::size_t{header.capacity} * sizeof(Record);
+    if (contents.header.version < 5 || slots.size() <= at) return {};
+    return slots.substr(at, (slots.size() - at) / sizeof(std::uint32_t) * sizeof(std::uint32_t));
+}
+
 void read_thread(std::string_view block, std::size_t offset, const BlockHeader& header, Contents& contents) {
     const std::string_view slots = block.substr(sizeof(BlockHeader));
     const std::size_t there = slots.size() / sizeof(Record);
@@ -96,10 +103,15 @@ void read_thread(std::string_view block, std::size_t offset, const BlockHeader& 
     thread.ended = header.ended != 0;
     thread.written = header.written;
     const std::size_t count = std::min<std::size_t>(header.capacity, there);
+    const std::string_view lines = lines_in(slots, header, contents);
     for (std::size_t i = 0; i < count; ++i) {
         auto record = copy_at<Record>(slots, i * sizeof(Record));
         if (contents.header.version < 4) read_as_of(contents.header.version, record);
-        if (record.seq != 0) thread.records.push_back(record);
+        if (record.seq == 0) continue;
+        thread.records.push_back(record);
+        const std::size_t at = i * sizeof(std::uint32_t);
+        const auto line = at < lines.size() ? copy_at<std::uint32_t>(lines, at) : 0U;
+        if (line != 0) thread.lines.emplace(record.seq, line);
     }
     std::sort(thread.records.begin(), thread.records.end(),
               [](const Record& a, const Record& b) { return a.seq < b.seq; });

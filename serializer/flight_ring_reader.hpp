@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,15 @@ inline bool is_open(const Record& record) {
 struct Thread {
     std::uint32_t tid = 0;
     bool ended = false;
-    std::uint64_t written = 0;    // records ever begun
-    std::vector<Record> records;  // complete records that remain, by seq
+    std::uint64_t written = 0;                     // records ever begun
+    std::vector<Record> records;                   // complete records that remain, by seq
+    std::map<std::uint64_t, std::uint32_t> lines;  // of the wrapper source, by seq, where the ring has them
+
+    /// Returns 0 if the ring does not have it.
+    [[nodiscard]] std::uint32_t line_of(const Record& record) const {
+        const auto found = lines.find(record.seq);
+        return found == lines.end() ? 0 : found->second;
+    }
 };
 
 /// The completion markers of one device context.

@@ -32,8 +32,10 @@ struct SiteFacts {
     std::string kind;          // "triton", "op", "cpp_kernel", "proxy_op", "dispatcher_op", "launch"
     std::uint32_t site = ~0U;  // number in the wrapper source; ~0: unknown
     std::uint32_t line = 0;    // of the wrapper source
+    std::string source;        // its path in the line table; empty if the source itself gave the line
     std::vector<std::string> source_nodes;
     std::vector<std::string> original_aten;
+    std::vector<std::string> python_stack;  // the user's, line by line; empty: the model does not have it
 };
 
 struct ArgumentFacts {

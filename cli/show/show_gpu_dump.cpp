@@ -8,10 +8,10 @@
 #include <fstream>
 
 #include "base/clean_text.hpp"
+#include "base/mapped_file.hpp"
 #include "base/message.hpp"
 #include "cli/print.hpp"
 #include "cli/show/gpu_dump_text.hpp"
-#include "triage/gather/mapped_file.hpp"
 
 namespace aoti_dbg::cli {
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <optional>
 
+#include "shim/calls/call_lines.hpp"
 #include "shim/calls/call_observer.hpp"
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
@@ -114,6 +115,8 @@ void write_record(ThreadState& state, OpenCall& call, const OpenCall* parent, co
     record.model = call.model;
     record.kind = start.kind;
     record.flags = call.sides.before.any() || call.sides.after.any() ? ring::kPrinted : 0;
+    if (any_call_lines()) [[unlikely]]
+        state.ring.note_line(record, line_of_call(state, call).line);
     state.ring.publish_next(record, seq);
     call.record = &record;
 }

@@ -19,7 +19,7 @@ constexpr std::uint64_t kMostEvidence = std::uint64_t{256} << 20U;
 void note_package(const ModelToKeep& model, const Session& session, const std::string& folder) {
     if (session.ring() == nullptr || folder.empty()) return;
     const ModelOfPackage noted{static_cast<std::uint32_t>(session.pid()), session.ring()->start_unix_ns(),
-                               model.number, model.path};
+                               model.number, model.path, model.source};
     const Status status = note_model(noted, folder);
     static std::atomic<bool> said{false};
     if (!status.ok() && !said.exchange(true))

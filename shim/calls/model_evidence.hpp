@@ -13,6 +13,7 @@ struct ModelToKeep {
     std::uint16_t number;
     const std::string& path;
     const TorchLibrary& torch;
+    const std::string& source;  // that the lines of its calls refer to; empty: none
 };
 
 /// Does nothing without a session or an output folder. Writes files and must not be called with a lock.

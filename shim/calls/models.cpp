@@ -14,6 +14,7 @@
 
 #include "base/message.hpp"
 #include "model/package.hpp"
+#include "shim/calls/call_lines.hpp"
 #include "shim/calls/call_observer.hpp"
 #include "shim/calls/container_functions.hpp"
 #include "shim/calls/model_binding.hpp"
@@ -189,6 +190,9 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
         model->proxy_ops.push_back(op.empty() ? nullptr : intern_name(op, {}));
     }
     if (is_kept(*model)) model->torch = torch_behind(object);
+    if (!model->package.has_wrapper_source) {
+        if (auto lines = read_model_lines(object)) model->parts.add(std::move(lines));
+    }
     Inspected inspected;
     for (const CallObserver* const observer : all_call_observers())
         observer->model_loads(object, model->parts, inspected);
@@ -203,8 +207,14 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     return arrived;
 }
 
+/// Returns the path of the source that call lines refer to, or "" if the model has none.
+std::string source_of(const Model& model) {
+    const ModelLines* const lines = model.parts.find<ModelLines>();
+    return lines == nullptr ? std::string() : lines->function.file;
+}
+
 void keep_evidence_of(const Model& model) {
-    if (is_kept(model)) keep_model_evidence({model.number, model.object.path, model.torch});
+    if (is_kept(model)) keep_model_evidence({model.number, model.object.path, model.torch, source_of(model)});
 }
 
 const Model* model_with(std::uint16_t number) {

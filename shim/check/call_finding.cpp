@@ -11,8 +11,10 @@ void add_site(const SiteFacts& site, Finding& finding) {
     finding.symbol = site.symbol;
     finding.site = site.site;
     finding.line = site.line;
+    finding.source = site.source;
     finding.source_nodes = site.source_nodes;
     finding.original_aten = site.original_aten;
+    finding.python_stack = site.python_stack;
 }
 
 void add_tensor(const ArgumentFacts& argument, const TensorFacts* tensor, Finding& finding) {

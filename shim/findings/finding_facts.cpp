@@ -75,8 +75,10 @@ Finding finding_of(const MeasuredCall& call, Finding::Kind kind, const MeasuredA
         finding.symbol = call.site->symbol;
         finding.site = call.site->site;
         finding.line = call.site->line;
+        finding.source = call.site->source;
         finding.source_nodes = call.site->source_nodes;
         finding.original_aten = call.site->original_aten;
+        finding.python_stack = call.site->python_stack;
     }
     finding.sequence = call.sequence;
     finding.time_ns = call.time_ns;

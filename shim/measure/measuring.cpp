@@ -125,7 +125,7 @@ void report_name(ThreadState& state, const OpenCall& call, When when) {
     MeasuringThread& own = own_part(state);
     MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
     event.name_only = true;
-    event.site = &unknown_site(*call.name, call.kind);
+    event.site = &site_facts(nullptr, call);
     event.nesting = nesting_of(state);
     SeenCall seen;
     seen.call = event;

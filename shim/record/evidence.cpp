@@ -324,9 +324,11 @@ Result<KeptEvidence> keep_evidence(const std::string& library, const std::string
 
 Status note_model(const ModelOfPackage& model, const std::string& folder) {
     const std::string path = folder + "/models.jsonl";
-    const std::string line =
-        "{\"pid\":" + std::to_string(model.pid) + ",\"start_ns\":" + std::to_string(model.start_unix_ns) +
-        ",\"model\":" + std::to_string(model.model) + ",\"path\":" + json_string(model.library) + "}\n";
+    const std::string source = model.source.empty() ? "" : ",\"source\":" + json_string(model.source);
+    const std::string line = "{\"pid\":" + std::to_string(model.pid) +
+                             ",\"start_ns\":" + std::to_string(model.start_unix_ns) +
+                             ",\"model\":" + std::to_string(model.model) +
+                             ",\"path\":" + json_string(model.library) + source + "}\n";
     const Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (file.number() < 0 || !write_all(file.number(), line.data(), line.size()))
         return failure("cannot write", path);

@@ -32,6 +32,7 @@ struct ModelOfPackage {
     std::uint64_t start_unix_ns = 0;  // of the ring
     std::uint16_t model = 0;
     std::string library;  // the path
+    std::string source;   // the wrapper source as the line table spells it, if it is not kept
 };
 
 /// Adds the model to the list in its package's `folder`. It writes the line with one write, so processes can

@@ -93,8 +93,8 @@ ThreadRing FlightRing::add_thread() {
     }
     if (full_) return {};
     // A reader that sees the block before its capacity is set finds no records in it.
-    ring::BlockHeader* block =
-        add_block(ring::BlockKind::thread, std::size_t{records_} * sizeof(ring::Record));
+    ring::BlockHeader* block = add_block(
+        ring::BlockKind::thread, std::size_t{records_} * (sizeof(ring::Record) + sizeof(std::uint32_t)));
     if (block == nullptr) return {};
     block->tid = tid;
     publish(block->capacity, records_);

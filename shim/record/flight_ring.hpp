@@ -40,6 +40,11 @@ class ThreadRing {
         publish(header_->written, header_->written + 1);
         expect_to_write(&records_[header_->written & (header_->capacity - 1)]);
     }
+    /// Gives a record that is not published yet its line.
+    void note_line(const ring::Record& place, std::uint32_t line) {
+        auto* const lines = reinterpret_cast<std::uint32_t*>(records_ + header_->capacity);
+        lines[&place - records_] = line;
+    }
     /// Copies and publishes a complete record. Returns its place.
     ring::Record* begin(const ring::Record& record);
     /// Ends the record at `where`, which begin() returned. Does nothing if another record has taken the

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/message.hpp"
+#include "shim/calls/call_lines.hpp"
 #include "shim/calls/calls.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/runtime/names.hpp"
@@ -225,7 +226,9 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
 
 const SiteFacts& site_facts(const MeasuredModel* model, const OpenCall& call) {
     const SitePlan* const plan = model == nullptr ? nullptr : model->site(call.site);
-    return plan != nullptr ? plan->facts : unknown_site(*call.name, call.kind);
+    if (plan != nullptr) return plan->facts;
+    ThreadState* const state = any_call_lines() ? thread_state_if_any() : nullptr;
+    return unknown_site(*call.name, call.kind, state == nullptr ? CallLine() : line_of_call(*state, call));
 }
 
 bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t result) {

@@ -99,7 +99,8 @@ void begin_finding(CallTensors& own);
 /// the caller must hold no lock.
 void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when);
 
-/// Returns the facts of the call's site, also if the model or the site is unknown.
+/// Returns the facts of the call's site, also if the model or the site is unknown. Only for calls that have
+/// not returned to the model, in their own thread.
 const SiteFacts& site_facts(const MeasuredModel* model, const OpenCall& call);
 
 /// True if the i-th argument is a tensor that can be inspected. A call that failed may have created nothing.

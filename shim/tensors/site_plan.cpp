@@ -3,6 +3,7 @@
 #include <cctype>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -70,6 +71,7 @@ class Planner {
         plan.facts.line = site.line;
         plan.facts.source_nodes = site.source_nodes;
         plan.facts.original_aten = site.original_aten;
+        plan.facts.python_stack = site.python_stack;
         plan.by_position.resize(site.arguments.size());
         const bool aligned = shim != nullptr && shim->mutates.size() == site.arguments.size();
         for (std::size_t i = 0; i < site.arguments.size(); ++i) {
@@ -189,13 +191,17 @@ const char* kind_text(ring::CallKind kind) {
     }
 }
 
-const SiteFacts& unknown_site(const Name& name, ring::CallKind kind) {
-    static auto* const known = new std::map<std::pair<std::uint32_t, ring::CallKind>, SiteFacts>;
+const SiteFacts& unknown_site(const Name& name, ring::CallKind kind, CallLine place_in_source) {
+    using Key = std::tuple<std::uint32_t, ring::CallKind, const ModelLines*, std::uint32_t>;
+    static auto* const known = new std::map<Key, SiteFacts>;
     const std::lock_guard lock(wiped_page().constants_mutex);
-    const auto [place, is_new] = known->try_emplace({name.id, kind});
+    const auto [place, is_new] =
+        known->try_emplace({name.id, kind, place_in_source.model, place_in_source.line});
     if (is_new) {
         place->second.kernel = name.printed;
         place->second.kind = kind_text(kind);
+        place->second.line = place_in_source.line;
+        if (place_in_source.model != nullptr) place->second.source = place_in_source.model->function.file;
     }
     return place->second;
 }

@@ -12,6 +12,7 @@
 #include "model/wrapper_info.hpp"
 #include "serializer/flight_ring_format.hpp"
 #include "serializer/measured_event.hpp"
+#include "shim/calls/call_lines.hpp"
 #include "shim/runtime/shim_table.hpp"
 
 namespace aoti_dbg {
@@ -56,8 +57,8 @@ const PlannedArgument& unknown_scalar(std::size_t position, std::string_view nam
 /// Returns input0 or output1, for a run of a model that no source describes.
 const PlannedArgument& unknown_end(bool is_input, std::size_t position);
 
-/// Returns the facts of a call without a site.
-const SiteFacts& unknown_site(const Name& name, ring::CallKind kind);
+/// Returns the facts of a call without a site. Its place may still be known.
+const SiteFacts& unknown_site(const Name& name, ring::CallKind kind, CallLine place = {});
 
 /// Returns "triton", "op" and so on, as in SiteFacts.
 const char* kind_text(ring::CallKind kind);

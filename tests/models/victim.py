@@ -36,7 +36,8 @@ def say(text: str) -> None:
 
 def loader_of(name: str, variant: str = packages.RELEASED, num_runners: int = 1):
     """Load without torch._inductor, whose import takes longer than most runs here."""
-    path = str(packages.package_path(name, variant))
+    # A test may have changed a copy of the package.
+    path = os.environ.get("AOTI_DBGTEST_PACKAGE") or str(packages.package_path(name, variant))
     loader = torch._C._aoti.AOTIModelPackageLoader(path, "model", False, num_runners, -1)
     with open(support.UNPACKED, "a") as file:
         file.writelines(f"{folder}\n" for folder in support.unpacked_by("self"))
@@ -185,6 +186,16 @@ def masked(*words: str) -> None:
     case, runner = models.build("masked_attention"), load("masked_attention")
     for word in words:
         attempt(word, lambda: runner(*(case.inputs if word == "causal" else case.more_inputs[0])))
+
+
+def infinite(name: str) -> None:
+    """Run with good inputs, then with infinities in each row of the first one, which a product turns into NaN."""
+    runner, case = load(name), models.build(name)
+    attempt("good", lambda: runner(*case.inputs))
+    first = case.inputs[0].clone()
+    first[:, 0] = float("inf")
+    first[:, 1:] = -float("inf")
+    attempt("infinite", lambda: runner(first, *case.inputs[1:]))
 
 
 def explained(name: str) -> None:

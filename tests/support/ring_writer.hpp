@@ -59,15 +59,19 @@ inline std::string names_block(const std::vector<std::string>& names, std::uint3
     return text;
 }
 
-/// `records` are in writing order. Records beyond `capacity` overwrite the oldest.
+/// `records` are in writing order. Records beyond `capacity` overwrite the oldest. `lines` are those of the
+/// first records.
 inline std::string thread_block(std::uint32_t tid, const std::vector<ring::Record>& records,
-                                std::uint32_t capacity = 64) {
+                                std::uint32_t capacity = 64, const std::vector<std::uint32_t>& lines = {}) {
     ring::BlockHeader header{};
     header.kind = ring::BlockKind::thread;
     header.tid = tid;
     header.capacity = capacity;
     header.written = records.size();
-    std::string text(sizeof header + capacity * sizeof(ring::Record), '\0');
+    const std::size_t lines_at = sizeof header + capacity * sizeof(ring::Record);
+    std::string text(lines_at + capacity * sizeof(std::uint32_t), '\0');
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        std::memcpy(text.data() + lines_at + i * sizeof(std::uint32_t), &lines[i], sizeof(std::uint32_t));
     for (std::size_t i = 0; i < records.size(); ++i) {
         std::memcpy(text.data() + sizeof header + i % capacity * sizeof(ring::Record), &records[i],
                     sizeof(ring::Record));

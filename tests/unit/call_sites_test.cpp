@@ -443,4 +443,28 @@ TEST_CASE("An empty text or another kind of text gives no call sites") {
 }
 
 }  // namespace
+
+TEST_CASE("A kernel context guard gives the Python stack to the call that it names, and to no other") {
+    const std::string call = "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_addmm_out(";
+    const std::string guard = R"x(    KernelContextGuard _ctx("NAME", R"(
+File "m.py", line 6, in forward
+    y = self.l(x); z = "}"
+
+)");
+)x";
+    for (const std::string name : {"aoti_torch_cpu_addmm_out", "aoti_torch_cpu_mm_out"}) {
+        std::string text = test_data("linear_softmax.released.cpp.txt");
+        const std::size_t at = text.find(call);
+        REQUIRE(at != std::string::npos);
+        text.insert(at, std::string(guard).replace(guard.find("NAME"), 4, name));
+        const WrapperInfo info = read_wrapper(text);
+        REQUIRE(info.run.sites.size() == 4);
+        const std::vector<std::string> stack = {"File \"m.py\", line 6, in forward",
+                                                "    y = self.l(x); z = \"}\""};
+        const bool is_named = name == "aoti_torch_cpu_addmm_out";
+        CHECK(info.run.sites[0].python_stack == (is_named ? stack : std::vector<std::string>()));
+        CHECK(info.run.sites[1].python_stack.empty());
+    }
+}
+
 }  // namespace aoti_dbg

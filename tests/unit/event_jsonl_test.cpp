@@ -192,6 +192,8 @@ TEST_CASE("A call has its place and time, and refers to definitions before it") 
     CHECK(lines[0]["line"] == 321);
     CHECK(lines[0]["source_nodes"] == json({"linear"}));
     CHECK(lines[0]["original_aten"] == json({"aten.addmm"}));
+    CHECK_FALSE(lines[0].contains("source"));
+    CHECK_FALSE(lines[0].contains("python_stack"));
     CHECK(lines[1]["event"] == "argument");
     CHECK(lines[1]["fqn"] == "l1.weight");
     CHECK(lines[1]["role"] == "reads");

@@ -64,6 +64,8 @@ struct Sample {
         JsonlRenderer::render_model({0, "/tmp/model.so", "model"}, file);
         SiteFacts site = site_of("triton_poi_fused_relu_0\x1b[2J\xff");
         site.source_nodes = {"relu"};
+        site.source = "/tmp/c\"abc.wrapper.cpp";
+        site.python_stack = {"File \"m.py\", line 6, in forward", "    y = x"};
         const ArgumentFacts in = label_of("arg0_1");
         const ArgumentFacts out = label_of("buf0");
         const ArgumentFacts size = label_of("s77");

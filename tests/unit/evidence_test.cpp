@@ -200,12 +200,13 @@ TEST_CASE("The same contents elsewhere have the same folder, and others another 
 TEST_CASE("Each model of a package is a line beside it, for its owner alone") {
     const TempFolder folder;
     const KeptEvidence kept = keep(make_package(folder.path() / "a"), folder.path());
-    CHECK(note_model({4242, 1'700'000'000'000'000'001U, 0, "/a/cabc.wrapper.so"}, kept.folder).ok());
-    CHECK(note_model({4243, 17, 65534, "/\"b\n/cabc.wrapper.so"}, kept.folder).ok());
+    CHECK(note_model({4242, 1'700'000'000'000'000'001U, 0, "/a/cabc.wrapper.so", ""}, kept.folder).ok());
+    CHECK(note_model({4243, 17, 65534, "/\"b\n/cabc.wrapper.so", "/t/c.cpp"}, kept.folder).ok());
     const fs::path models = fs::path(kept.folder) / "models.jsonl";
     CHECK(read_text(models) ==
           "{\"pid\":4242,\"start_ns\":1700000000000000001,\"model\":0,\"path\":\"/a/cabc.wrapper.so\"}\n"
-          "{\"pid\":4243,\"start_ns\":17,\"model\":65534,\"path\":\"/\\\"b?/cabc.wrapper.so\"}\n");
+          "{\"pid\":4243,\"start_ns\":17,\"model\":65534,\"path\":\"/\\\"b?/cabc.wrapper.so\","
+          "\"source\":\"/t/c.cpp\"}\n");
     CHECK(mode_of(models) == 0600);
     // Keeping them again leaves them in place.
     CHECK(keep(make_package(folder.path() / "b"), folder.path()).folder == kept.folder);

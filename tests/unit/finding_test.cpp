@@ -184,6 +184,23 @@ TEST_CASE("A finding is a block that says what, where, from which inputs, and wh
           "  suppress   nan in triton_per_fused__softmax_1 - buf2\n");
 }
 
+TEST_CASE("A line from a line table names its file, and a Python stack keeps its lines") {
+    Finding finding = example();
+    finding.source = "/tmp/c\x1b.wrapper.cpp";
+    finding.python_stack = {"File \"m.py\", line 6, in forward", "    y = self.l(x)"};
+    std::string text;
+    append_finding_text(finding, text);
+    CHECK(text.find("call 9, /tmp/c?.wrapper.cpp:812\n") != std::string::npos);
+    CHECK(text.find("  python     File \"m.py\", line 6, in forward\n                 y = self.l(x)\n") !=
+          std::string::npos);
+    std::string line;
+    append_finding_json(finding, line);
+    const Result<Finding> read = read_finding(line);
+    REQUIRE(read.ok());
+    CHECK(read.value().source == finding.source);
+    CHECK(read.value().python_stack == finding.python_stack);
+}
+
 TEST_CASE("A sentence says the code, the finding and the place") {
     Finding finding = example();
     CHECK(finding_sentence(finding) ==

@@ -210,6 +210,23 @@ TEST_CASE("A ring from before markers is read as before") {
     CHECK(read.value().threads.at(0).records.at(0).mark == 0);
 }
 
+TEST_CASE("Records have their lines, which rings before version 5 do not contain") {
+    for (const std::uint32_t version : {ring::kVersion, 4U}) {
+        CAPTURE(version);
+        ring::FileHeader header = file_header();
+        header.version = version;
+        const Result<ring::Contents> read = ring::parse_flight_ring(
+            file_start(header) + names_block({"a"}) +
+            thread_block(1, {record(4, 0), record(2, 0), record(7, 0)}, 4, {12, 0, 0xffffffff}));
+        REQUIRE(read.ok());
+        const ring::Thread& thread = read.value().threads.at(0);
+        REQUIRE(thread.records.size() == 3);
+        CHECK(thread.line_of(thread.records[0]) == 0);
+        CHECK(thread.line_of(thread.records[1]) == (version == 4 ? 0 : 12));
+        CHECK(thread.line_of(thread.records[2]) == (version == 4 ? 0 : 0xffffffff));
+    }
+}
+
 TEST_CASE("A ring from before contexts is read as before") {
     ring::FileHeader header = file_header();
     header.version = 3;

@@ -112,6 +112,24 @@ TEST_CASE("Other processes' models and incomplete lines are skipped") {
     CHECK(packages.all().front().models.front().library == "/models/c.so");
 }
 
+TEST_CASE("A recorded line refers to the source that the model names, unless the package has its own") {
+    const TempFolder folder;
+    const std::string end = ",\"source\":\"/t/c.cpp\"}\n";
+    for (const bool has_source : {false, true}) {
+        std::string line = noted(0);
+        line.replace(line.size() - 2, 2, end);
+        keep(folder.path(), "c-aaa", line);
+        if (!has_source) fs::remove(folder.path() / "evidence" / "c-aaa" / "c.wrapper.cpp");
+        CrashCall call;
+        call.model = 0;
+        call.line = 7;
+        Texts notes;
+        find_source(KeptPackages(folder.path().string(), kProcess), kCalls, call, notes);
+        CHECK((call.line == 7) != has_source);
+        CHECK(call.source == (has_source ? "" : "/t/c.cpp"));
+    }
+}
+
 TEST_CASE("Of packages with similar calls the one of the call's model is used") {
     const TempFolder folder;
     keep(folder.path(), "c-aaa", noted(0) + noted(2, "/models/again.so"));

@@ -68,7 +68,9 @@ void add_call_facts(const RecordedProcess& process, const RecordedCalls& calls, 
         call.inside = call_text(around);
         if (call.model == ~0U) call.model = around.model;
     }
-    const std::vector<std::string> names = calls.names_up_to(op ? *op : about);
+    const ring::Call& own = op ? *op : about;
+    call.line = own.thread->line_of(*own.record);
+    const std::vector<std::string> names = calls.names_up_to(own);
     const std::optional<FoundSource> source = find_source(packages, names, call, evidence.notes);
     const std::vector<TensorOfRun> tensors =
         source ? tensors_of_run_of(process, call) : std::vector<TensorOfRun>();

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string_view>
 
+#include "base/mapped_file.hpp"
 #include "base/readable_symbol.hpp"
 #include "binary/elf_reader.hpp"
-#include "triage/gather/mapped_file.hpp"
 
 namespace aoti_dbg {
 namespace {

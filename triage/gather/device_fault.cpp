@@ -12,6 +12,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/mapped_file.hpp"
 #include "base/readable_symbol.hpp"
 #include "base/words.hpp"
 #include "gpu_dump/fault_access.hpp"
@@ -19,7 +20,6 @@
 #include "gpu_dump/gpu_faults.hpp"
 #include "gpu_dump/gpu_running.hpp"
 #include "triage/gather/folder_entries.hpp"
-#include "triage/gather/mapped_file.hpp"
 
 namespace aoti_dbg {
 namespace {

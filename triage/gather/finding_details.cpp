@@ -129,8 +129,10 @@ void add_finding_details(const EndedRun& run, const RecordedProcess* process, Ev
     }
     CrashCall& call = *evidence.found;
     if (call.line == 0) call.line = finding.line;
+    if (call.source.empty() && call.line == finding.line) call.source = finding.source;
     if (call.source_nodes.empty()) call.source_nodes = finding.source_nodes;
     if (call.original_aten.empty()) call.original_aten = finding.original_aten;
+    if (call.python_stack.empty()) call.python_stack = finding.python_stack;
     add_tensors(finding, evidence.arguments);
 }
 

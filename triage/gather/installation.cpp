@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/mapped_file.hpp"
 #include "binary/elf_note.hpp"
 #include "config/words.hpp"
-#include "triage/gather/mapped_file.hpp"
 
 namespace aoti_dbg {
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/mapped_file.hpp"
 #include "serializer/json_line.hpp"
 #include "triage/gather/folder_entries.hpp"
-#include "triage/gather/mapped_file.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -38,6 +38,7 @@ void take_model(std::string_view line, const ProcessOfModels& process, JsonLine&
     const bool is_its = whose.pid == process.pid && whose.start_unix_ns == process.start_unix_ns;
     if (!is_whole || !is_its) return;
     model.library = json.root().member("path").text();
+    model.source = json.root().member("source").text();
     package.models.push_back(std::move(model));
 }
 

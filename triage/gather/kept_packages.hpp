@@ -18,6 +18,8 @@ struct KeptPackage {
     struct Model {
         std::uint32_t number = 0;
         std::string library;  // the file it was loaded from
+        std::string
+            source;  // that recorded lines refer to; empty: the package has its source, or none is known
     };
     std::string name;  // the model's name and hash
     std::string folder;

@@ -7,10 +7,10 @@
 #include <optional>
 #include <string_view>
 
+#include "base/mapped_file.hpp"
 #include "base/words.hpp"
 #include "model/call_matcher.hpp"
 #include "model/call_sites.hpp"
-#include "triage/gather/mapped_file.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -74,6 +74,7 @@ void add_package_details(const KeptPackage& package, CrashCall& call) {
     call.package = package.name;
     const KeptPackage::Model* const model = package.find(call.model);
     call.path = model != nullptr ? model->library : package.library;
+    if (call.line != 0 && model != nullptr) call.source = model->source;
 }
 
 /// Explains why the source is not shown; `found` are the packages that match the calls.
@@ -111,8 +112,10 @@ std::optional<FoundSource> find_source(const KeptPackages& packages, const std::
     add_package_details(*found.front(), call);
     const CallSite& site = source->info.run.sites[source->sites.back()];
     call.line = site.line;
+    call.source.clear();
     call.source_nodes = site.source_nodes;
     call.original_aten = site.original_aten;
+    call.python_stack = site.python_stack;
     return source;
 }
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/mapped_file.hpp"
 #include "base/words.hpp"
 #include "serializer/tensor_map.hpp"
-#include "triage/gather/mapped_file.hpp"
 #include "triage/judge/fault_words.hpp"
 
 namespace aoti_dbg {

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/mapped_file.hpp"
 #include "base/python_program.hpp"
 #include "triage/gather/folder_entries.hpp"
 #include "triage/gather/kept_packages.hpp"
-#include "triage/gather/mapped_file.hpp"
 
 namespace aoti_dbg {
 namespace {

@@ -16,10 +16,10 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/mapped_file.hpp"
 #include "serializer/cuda_error.hpp"
 #include "serializer/json_line.hpp"
 #include "serializer/line_source.hpp"
-#include "triage/gather/mapped_file.hpp"
 
 namespace aoti_dbg {
 namespace {

@@ -54,9 +54,11 @@ Json json_of(const CrashCall& call) {
     if (call.unwound_by_exception) to["left_by_exception"] = true;
     if (call.is_likely) to["likely"] = true;
     add_unless(to, "line", call.line, 0);
+    add_text(to, "source", call.source);
     add_text(to, "inside", call.inside);
     add_list(to, "source_nodes", call.source_nodes);
     add_list(to, "original_aten", call.original_aten);
+    add_list(to, "python_stack", call.python_stack);
     return to;
 }
 

@@ -45,7 +45,7 @@ std::string whereabouts(const CrashCall& call) {
     if (ring::is_launch(call.kind)) text += ", " + stream_of(call);
     if (call.model != ~0U) text += ", model " + std::to_string(call.model);
     if (!call.model_name.empty()) text += " (" + call.model_name + ")";
-    if (call.line != 0) text += ", line " + std::to_string(call.line) + " of the wrapper source";
+    if (call.line != 0) text += ", " + line_text(call.line, call.source);
     return text;
 }
 
@@ -254,6 +254,10 @@ void add_where(const Report& report, ReportPage& page) {
              call->package + (call->package.empty() || call->path.empty() ? "" : ", " + call->path));
     page.add("ATen", joined(call->original_aten, ", "));
     page.add("nodes", joined(call->source_nodes, ", "));
+    std::vector<std::string> stack;
+    for (const std::string& line : call->python_stack)
+        stack.push_back(clean_text(line));
+    page.add_whole("python", stack);
 }
 
 void add_tensors(const Report& report, ReportPage& page) {

@@ -278,7 +278,13 @@ class RunEnd {
     bool is_recorded_ = false;
 };
 
-struct Model {
+}  // namespace
+
+namespace torch::aot_inductor {
+
+/// Hidden, because programs load several variants. Debug information and symbols name its run_impl as in a
+/// compiled model.
+struct __attribute__((visibility("hidden"))) AOTInductorModel {
     std::string cubin_dir;
     std::unique_ptr<Constants> constants = std::make_unique<Constants>(FAKE_FACTOR);
     Kernels kernels;
@@ -286,15 +292,22 @@ struct Model {
     RunEnd last_run;
     SideStream side;
 
-    explicit Model(const char* dir) : cubin_dir(dir == nullptr ? "" : dir) {}
+    explicit AOTInductorModel(const char* dir) : cubin_dir(dir == nullptr ? "" : dir) {}
     void run(AtenTensorHandle* inputs, size_t input_count, AtenTensorHandle* outputs, size_t output_count,
              void* stream) {
         if (input_count != 1 || output_count != 3) throw std::runtime_error("one input, three outputs");
         const NoGradGuard no_grad;
         run_impl(inputs, outputs, stream);
     }
-    void run_impl(AtenTensorHandle* input_handles, AtenTensorHandle* output_handles, void* stream);
+    __attribute__((noinline)) void run_impl(AtenTensorHandle* input_handles, AtenTensorHandle* output_handles,
+                                            void* stream);
 };
+
+}  // namespace torch::aot_inductor
+
+namespace {
+
+using Model = torch::aot_inductor::AOTInductorModel;
 
 void check_inputs(AtenTensorHandle input) {
     int32_t dtype = 0;
@@ -304,6 +317,8 @@ void check_inputs(AtenTensorHandle input) {
     if (dtype != cached_torch_dtype_float32 || sizes[0] != 8 || sizes[1] != kColumns)
         throw std::runtime_error("an input of another shape");
 }
+
+}  // namespace
 
 void Model::run_impl(AtenTensorHandle* input_handles, AtenTensorHandle* output_handles, void* stream) {
     if (std::exchange(folds, false)) constants->make_anew(FAKE_FACTOR + 1);
@@ -351,6 +366,8 @@ void Model::run_impl(AtenTensorHandle* input_handles, AtenTensorHandle* output_h
     output_handles[1] = buf3.release();
     output_handles[2] = buf2.release();
 }
+
+namespace {
 
 Model* model_of(void* container) {
     return static_cast<Model*>(container);

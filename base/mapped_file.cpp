@@ -1,5 +1,5 @@
 // See mapped_file.hpp.
-#include "triage/gather/mapped_file.hpp"
+#include "base/mapped_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
