@@ -5,6 +5,7 @@ ours, in order. forgotten_by_pytorch.txt must document exactly the rest.
 """
 
 import json
+import os
 import pathlib
 import tempfile
 import unittest
@@ -69,7 +70,10 @@ class Names(unittest.TestCase):
         for name in self.theirs:
             extra = leftover(self.ours[name], self.theirs[name]) or []
             found.update(support.launch_line.match(line)[2] for line in extra)
-        self.assertEqual(found, read_forgotten())
+        if "AOTI_DBGTEST_MODELS" in os.environ:
+            self.assertLessEqual(found, read_forgotten())
+        else:
+            self.assertEqual(found, read_forgotten())
 
     def test_every_launch_has_its_end_and_calls_of_one_model_do_not_cross(self):
         for name, lines in self.ours.items():

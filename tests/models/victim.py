@@ -87,7 +87,7 @@ def sweep(variant: str, marks: str, *names: str) -> None:
     """Run every model in turn. `marks` is a file for the number of log lines before each model, or '-'."""
     log = os.environ.get("AOTI_DBG_LOG", "").replace("%p", str(os.getpid()))
     before = {}
-    for name in names or models.MODELS:
+    for name in names or packages.chosen_models():
         if marks != "-":
             before[name] = log_lines(log)
         say(f"model {name}")
