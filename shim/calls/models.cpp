@@ -37,9 +37,11 @@ struct Model {
     LoadedObject object;
     PackageInfo package;
     std::vector<const Name*> proxy_ops;
-    Parts parts;              // of the features
+    // Of the features.
+    std::unique_ptr<Parts> parts = std::make_unique<Parts>();
     TorchLibrary torch;       // for the evidence
     bool linked = false;      // not opened by a loader, so its Run may be called without our stub
+    bool described = false;   // no library contains it
     std::uint64_t loads = 0;  // the loader's count of unloaded objects when the model was last verified
 };
 
@@ -115,6 +117,7 @@ bool overlap(const LoadedObject& one, const LoadedObject& other) {
 /// Retires models whose library was unmapped or replaced.
 void retire_gone(Registry& all, const std::vector<LoadedObject>& objects) {
     const auto is_gone = [&objects](const std::unique_ptr<Model>& model) {
+        if (model->described) return false;
         for (const LoadedObject& object : objects) {
             if (object.base == model->object.base && object.path == model->object.path) {
                 return !is_still_bound(object);
@@ -162,7 +165,7 @@ void say_once_what_is_missing(const Model& model, const BindingReport& report) {
 
 /// A linked model stays where it was built, so its files are not deleted.
 bool is_kept(const Model& model) {
-    return options().evidence && !model.linked;
+    return options().evidence && !model.linked && !model.described;
 }
 
 TorchLibrary torch_behind(const LoadedObject& object) {
@@ -170,20 +173,35 @@ TorchLibrary torch_behind(const LoadedObject& object) {
     return shim_function == nullptr ? TorchLibrary{} : find_torch_library(shim_function);
 }
 
-/// Needs models_mutex.
-Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
+/// Needs models_mutex. Returns null if there is no number left.
+std::unique_ptr<Model> numbered_model(const LoadedObject& object) {
     if (g_numbers == kMostModels) {
         static bool said = false;
-        if (!said)
+        if (!std::exchange(said, true))
             message(Severity::warn,
                     "more than %zu models were loaded. Calls of later models are not intercepted.",
                     kMostModels);
-        said = true;
         return nullptr;
     }
     auto model = std::make_unique<Model>();
     model->number = static_cast<std::uint16_t>(g_numbers++);
     model->object = object;
+    return model;
+}
+
+/// Needs models_mutex.
+Model* publish(Registry& all, std::unique_ptr<Model> model) {
+    count_in_tally(TallyCount::models);
+    g_by_number[model->number].store(model.get(), std::memory_order_release);
+    all.live.push_back(std::move(model));
+    publish_live(all);
+    return all.live.back().get();
+}
+
+/// Needs models_mutex.
+Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
+    std::unique_ptr<Model> model = numbered_model(object);
+    if (model == nullptr) return nullptr;
     model->linked = linked;
     model->package = read_package(object.path);
     for (const std::string& op : model->package.proxy_ops) {
@@ -191,25 +209,20 @@ Model* arrive(Registry& all, const LoadedObject& object, bool linked) {
     }
     if (is_kept(*model)) model->torch = torch_behind(object);
     if (!model->package.has_wrapper_source) {
-        if (auto lines = read_model_lines(object)) model->parts.add(std::move(lines));
+        if (auto lines = read_model_lines(object)) model->parts->add(std::move(lines));
     }
     Inspected inspected;
     for (const CallObserver* const observer : all_call_observers())
-        observer->model_loads(object, model->parts, inspected);
+        observer->model_loads(object, *model->parts, inspected);
     const BindingReport report = bind_model(object, model->package, model->number, linked, inspected);
     g_unbound += report.unbound;
     say_once_what_is_missing(*model, report);
-    count_in_tally(TallyCount::models);
-    Model* arrived = model.get();
-    g_by_number[arrived->number].store(arrived, std::memory_order_release);
-    all.live.push_back(std::move(model));
-    publish_live(all);
-    return arrived;
+    return publish(all, std::move(model));
 }
 
 /// Returns the path of the source that call lines refer to, or "" if the model has none.
 std::string source_of(const Model& model) {
-    const ModelLines* const lines = model.parts.find<ModelLines>();
+    const ModelLines* const lines = model.parts->find<ModelLines>();
     return lines == nullptr ? std::string() : lines->function.file;
 }
 
@@ -281,6 +294,18 @@ void* container_function_found(const char* name, void* found) {
     }
     errno = kept_errno;
     return handed_out;
+}
+
+std::uint16_t add_described_model(const std::string& path, std::unique_ptr<Parts> parts) {
+    const RegistryLock lock;
+    if (!lock.held()) return ring::kNoModel;
+    LoadedObject nowhere;
+    nowhere.path = path;
+    std::unique_ptr<Model> model = numbered_model(nowhere);
+    if (model == nullptr) return ring::kNoModel;
+    model->described = true;
+    model->parts = std::move(parts);
+    return publish(registry(), std::move(model))->number;
 }
 
 void keep_evidence_of_models() {
@@ -365,7 +390,7 @@ const Name* launched_kernel_name(std::uint16_t number, std::string_view cubin, s
 
 [[gnu::hot]] const Parts* model_parts(std::uint16_t number) {
     const Model* model = model_with(number);
-    return model == nullptr ? nullptr : &model->parts;
+    return model == nullptr ? nullptr : model->parts.get();
 }
 
 ModelCounts count_models() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,10 @@ class Parts;
 /// Handles a lookup that found a container function at `found`. The model is new or already known. Returns
 /// what dlsym gives its caller: a stub, or `found`.
 void* container_function_found(const char* name, void* found);
+
+/// Adds a model that no library contains, such as a Python wrapper. `parts` are those of the features.
+/// Returns kNoModel if there is no number left.
+std::uint16_t add_described_model(const std::string& path, std::unique_ptr<Parts> parts);
 
 /// Searches the loaded objects for models that the program is linked with. It is cheap if nothing was loaded
 /// since the last search.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "config/options.hpp"
 #include "shim/runtime/stub_frame.hpp"
@@ -10,15 +11,34 @@ namespace aoti_dbg {
 
 struct Slot;
 
+/// A value that Python passes: a tensor, a number, or something else.
+struct PassedValue {
+    enum class Kind : std::uint8_t { other, tensor, integer, real };
+    Kind kind = Kind::other;
+    const void* tensor = nullptr;  // AtenTensorHandle
+    std::int64_t integer = 0;
+    double real = 0;
+};
+
+/// The values of one call of a Python wrapper, in the order of its site's arguments; or the inputs or outputs
+/// of a run.
+struct PassedValues {
+    std::uint32_t site = ~std::uint32_t{0};
+    std::vector<PassedValue> values;
+};
+
 /// How a call came in. A stub has a frame that exists until the call ends. A driver hook has a kernel's
-/// parameters.
+/// parameters. A Python wrapper passes values.
 struct Passage {
     const Slot* slot = nullptr;
     const StubFrame* frame = nullptr;
     const void* function = nullptr;
     void* const* parameters = nullptr;
+    const PassedValues* values = nullptr;
+    /// True for a run whose inputs and outputs are known.
+    [[nodiscard]] bool has_ends() const { return frame != nullptr || values != nullptr; }
     bool is_serialized = false;  // could overlap its predecessor, if no completion marker came between them
-    [[nodiscard]] bool any() const { return slot != nullptr || parameters != nullptr; }
+    [[nodiscard]] bool any() const { return slot != nullptr || parameters != nullptr || values != nullptr; }
 };
 
 enum class When : std::uint8_t { before, after };

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "shim/calls/models.hpp"
+#include "shim/python/python_door.hpp"
 #include "shim/runtime/driver_table.hpp"
 #include "shim/runtime/loaded_object.hpp"
 #include "shim/runtime/process.hpp"
@@ -44,6 +45,10 @@ extern "C" __attribute__((visibility("hidden"))) void* aoti_dbg_dlsym_of_interes
     if (found == nullptr) return nullptr;
     ensure_process_ready();
     if (hook != nullptr) return substitute_looked_up(*hook, found);
+    if (name[0] == 'P') {
+        if (observing()) open_python_door(found);
+        return found;
+    }
     if (is_container_name(name) && observing()) return container_function_found(name, found);
     return found;
 }

@@ -38,7 +38,7 @@ CallMoments LevelObserver::moments() const {
 
 [[gnu::hot]] void LevelObserver::before(ThreadState& state, OpenCall& call) const {
     if (call.kind == ring::CallKind::run) {
-        if (call.passage.frame == nullptr) return;
+        if (!call.passage.has_ends()) return;
         call.before = request_at_end(call.run, Side::after);
         call.after = request_at_end(call.run, Side::before);
         return;

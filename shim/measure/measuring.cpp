@@ -136,7 +136,7 @@ void report_name(ThreadState& state, const OpenCall& call, When when) {
 
 void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& run, EventSide side,
                   const TensorRequest& requested) {
-    if (run.passage.frame == nullptr) return;
+    if (!run.passage.has_ends()) return;
     const DefaultFloatState float_state;
     CallTensors& own = tensors_of(state);
     const CUcontext context = find_end_tensors(own, model, run, side);

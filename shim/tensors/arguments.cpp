@@ -147,4 +147,25 @@ void launch_arguments(void* const* parameters, const SitePlan* plan, std::span<c
     }
 }
 
+void passed_arguments(std::span<const PassedValue> values, const SitePlan& plan,
+                      std::vector<CallArgument>& found) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const PassedValue& value = values[i];
+        const PlannedArgument* const planned = plan.at(i);
+        if (planned == nullptr || value.kind == PassedValue::Kind::other) continue;
+        if (value.kind == PassedValue::Kind::tensor) {
+            CallArgument argument;
+            argument.facts = planned;
+            argument.handle = value.tensor;
+            argument.may_write = !planned->only_reads();
+            argument.only_after = planned->role == Role::makes;
+            found.push_back(argument);
+        } else {
+            found.push_back(CallArgument::of_scalar(*planned, value.kind == PassedValue::Kind::integer
+                                                                  ? ShortText::integer(value.integer)
+                                                                  : ShortText::real(value.real)));
+        }
+    }
+}
+
 }  // namespace aoti_dbg

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "shim/calls/passage.hpp"
 #include "shim/runtime/shim_api.hpp"
 #include "shim/runtime/shim_table.hpp"
 #include "shim/runtime/stub_frame.hpp"
@@ -76,5 +77,9 @@ void kernel_arguments(const StubFrame& frame, const SitePlan* plan, unsigned int
 /// `sizes` decide which parameters may be pointers.
 void launch_arguments(void* const* parameters, const SitePlan* plan, std::span<const std::uint32_t> launched,
                       std::span<const std::uint32_t> sizes, std::vector<CallArgument>& found);
+
+/// Appends the values that a Python wrapper passes. A value without a site's argument is skipped.
+void passed_arguments(std::span<const PassedValue> values, const SitePlan& plan,
+                      std::vector<CallArgument>& found);
 
 }  // namespace aoti_dbg

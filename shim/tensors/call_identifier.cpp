@@ -38,6 +38,10 @@ void CallIdentifier::model_loads(const LoadedObject& object, Parts& parts, Inspe
 [[gnu::hot]] void CallIdentifier::identify(ThreadState& state, OpenCall& call) const {
     if (!call.passage.any()) return;
     call.measured = measured_model(call.model);
+    if (call.passage.values != nullptr) {
+        if (call.is_own && call.kind != ring::CallKind::run) call.site = call.passage.values->site;
+        return;
+    }
     // The order of calls determines the sites, so unselected calls count too.
     if (call.measured != nullptr && call.is_own && !is_model_entry(call.kind) && call.around != nullptr)
         call.site = match_site(state, *call.measured, call.model, call.run, *call.name, call.passage);

@@ -151,7 +151,9 @@ void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall
     begin_finding(own);
     const SitePlan* plan = model.site(call.site);
     const Passage& passage = call.passage;
-    if (passage.slot == nullptr) {
+    if (passage.values != nullptr) {
+        if (plan != nullptr) passed_arguments(passage.values->values, *plan, own.found);
+    } else if (passage.slot == nullptr) {
         const auto launched = plan == nullptr ? std::span<const std::uint32_t>() : model.launched_at(*plan);
         const bool ask = launched.empty();
         launch_arguments(passage.parameters, plan, launched,
@@ -172,7 +174,8 @@ void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall
         const TensorHandle handle = kind == CallArgument::Kind::pointer ? own.handles[pointer++] : nullptr;
         if (kind != CallArgument::Kind::scalar) find_tensor(own, model, own.found[i], handle, own.tensors[i]);
     }
-    const bool gives_tensors = passage.slot != nullptr && passage.slot->gives_tensors;
+    const bool gives_tensors =
+        passage.values != nullptr || (passage.slot != nullptr && passage.slot->gives_tensors);
     own.found_for = when == When::before && !gives_tensors ? call.seq : 0;
 }
 
@@ -238,19 +241,32 @@ bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t r
     return !is_created || (when == When::after && result == 0);
 }
 
+namespace {
+
+void find_end_handles(const OpenCall& run, bool are_inputs, std::vector<TensorHandle>& handles) {
+    handles.clear();
+    if (run.passage.values != nullptr) {
+        for (const PassedValue& value : run.passage.values->values)
+            handles.push_back(value.tensor);
+        return;
+    }
+    const StubFrame& frame = *run.passage.frame;
+    const auto* passed = reinterpret_cast<const TensorHandle*>(frame.integer(are_inputs ? 1 : 3));
+    if (passed != nullptr) handles.assign(passed, passed + frame.integer(are_inputs ? 2 : 4));
+}
+
+}  // namespace
+
 CUcontext find_end_tensors(CallTensors& own, const MeasuredModel& model, const OpenCall& run,
                            EventSide side) {
-    const bool are_inputs = side == EventSide::inputs;
-    const StubFrame& frame = *run.passage.frame;
-    const auto* handles = reinterpret_cast<const TensorHandle*>(frame.integer(are_inputs ? 1 : 3));
-    const std::uint64_t count = handles == nullptr ? 0 : frame.integer(are_inputs ? 2 : 4);
+    find_end_handles(run, side == EventSide::inputs, own.handles);
     begin_finding(own);
-    own.tensors.resize(count);
+    own.tensors.resize(own.handles.size());
     CUcontext context = nullptr;
-    for (std::uint64_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < own.handles.size(); ++i) {
         SeenTensor& tensor = own.tensors[i];
         tensor.facts = nullptr;
-        if (handles[i] == nullptr || !own.reader.read(model.api(), handles[i], tensor)) continue;
+        if (own.handles[i] == nullptr || !own.reader.read(model.api(), own.handles[i], tensor)) continue;
         if (context == nullptr && tensor.facts->place == Place::cuda)
             context = context_of_memory(tensor.address);
     }
@@ -258,6 +274,7 @@ CUcontext find_end_tensors(CallTensors& own, const MeasuredModel& model, const O
 }
 
 bool has_arguments(const Passage& passage) {
+    if (passage.values != nullptr) return true;
     if (passage.slot == nullptr) return passage.parameters != nullptr;
     if (passage.slot->role == SlotRole::dispatcher) return false;
     return passage.slot->kind == ring::CallKind::cpp_kernel || passage.slot->shim != nullptr;

@@ -15,8 +15,9 @@ namespace {
 /// in the order of that stream.
 void find_stream(OpenCall& call) {
     const ShimApi& api = call.measured->api();
+    if (!call.measured->is_on_cuda()) return;
     const bool is_inspected = ordering() || call.before.any() || call.after.any();
-    if (!is_inspected || api.current_stream == nullptr || is_model_entry(call.kind)) return;
+    if (!is_inspected || api.current_stream == nullptr || call.kind == ring::CallKind::lifecycle) return;
     constexpr std::int32_t kCurrentDevice = -1;
     void* stream = nullptr;
     if (api.current_stream(kCurrentDevice, &stream) == 0)
@@ -36,8 +37,8 @@ void LifetimeObserver::model_loads(const LoadedObject& /*object*/, Parts& parts,
 
 [[gnu::hot]] void LifetimeObserver::before(ThreadState& state, OpenCall& call) const {
     const StubFrame* const frame = call.passage.frame;
-    if (call.measured == nullptr || frame == nullptr) return;
-    if (call.kind != ring::CallKind::run) return find_stream(call);
+    if (call.measured == nullptr || (frame == nullptr && call.passage.values == nullptr)) return;
+    if (call.kind != ring::CallKind::run || frame == nullptr) return find_stream(call);
     call.stream = frame->integer(5);
     const auto* const inputs = reinterpret_cast<const TensorHandle*>(frame->integer(1));
     note_inputs(state, *call.measured, call, inputs, frame->integer(2));

@@ -31,6 +31,12 @@ std::unique_ptr<MeasuredModel> MeasuredModel::read(const LoadedObject& object) {
                                                             is_cuda_model(object), release_of_model(object)));
 }
 
+std::unique_ptr<MeasuredModel> MeasuredModel::described(const ShimApi& api, WrapperInfo info,
+                                                        bool is_on_cuda) {
+    return std::unique_ptr<MeasuredModel>(
+        new MeasuredModel(api, std::move(info), is_on_cuda, TorchRelease()));
+}
+
 MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cuda, TorchRelease release)
     : api_(api),
       is_on_cuda_(is_on_cuda),

@@ -26,6 +26,8 @@ class MeasuredModel {
   public:
     /// Returns nullptr if the shim's getters are not found.
     static std::unique_ptr<MeasuredModel> read(const LoadedObject& object);
+    /// A model that no library contains.
+    static std::unique_ptr<MeasuredModel> described(const ShimApi& api, WrapperInfo info, bool is_on_cuda);
 
     [[nodiscard]] const ShimApi& api() const { return api_; }
     /// True if the model launches work on a stream, which is still running when the launch returns.

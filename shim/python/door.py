@@ -1,0 +1,278 @@
+# The door of torch.compile. The library runs this in an interpreter that imports torch. It makes the Python wrappers
+# that Inductor writes report their kernels: before and after each one, with the tensors. Their source, results,
+# exceptions and line numbers must stay the same, and nothing may be recompiled. It writes no file.
+#
+# The library defines here, before it runs this:
+#   add_model(json) -> number      describes a wrapper; -1 if it cannot be added
+#   begin_run(number, inputs)      a call of the wrapper
+#   end_run(number, outputs)       its end; None after an exception
+#   before(number, site, values)   a kernel is about to be launched
+#   after(number, site, values)    it has been launched; the values are what an op returned
+#   complain(text)
+import ast
+import builtins
+import importlib.machinery
+import json
+import re
+import sys
+
+TARGET = "torch._inductor.runtime.compile_tasks"
+PREFIX = "_aoti_dbg_"
+CALLBACKS = {PREFIX + name: globals()[name] for name in ("begin_run", "end_run", "before", "after")}
+# Statements that only prepare or check something.
+NO_KERNELS = re.compile(
+    r"assert_|empty_strided|reinterpret_tensor|alloc_from_pool|run_intermediate_hooks|print|copy_misaligned|"
+    r"torch\.cuda\.|get_raw_stream|device_guard|args\.clear|setattr|_frozen_param|async_compile|"
+    r"torch\._C|empty_cuda|rand_strided|start_graph|end_graph"
+)
+ON_CUDA = re.compile(r"\s+.*(empty_strided_cuda\(|torch\.cuda\._DeviceGuard|get_raw_stream\()")
+NODES = re.compile(r"# Topologically Sorted Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]")
+
+
+def dotted(node):
+    """Return "torch.ops.aten.sort.stable" for such a name, or nothing."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join(reversed([*parts, node.id])) if isinstance(node, ast.Name) else ""
+
+
+def tensor_of(node):
+    """Return the name of the tensor behind reinterpret_tensor(buf0, ...) or buf0, or nothing."""
+    while isinstance(node, ast.Call) and node.args:
+        node = node.args[0]
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def parameters_of_cpp(call):
+    """Return the parameters of async_compile.cpp_pybind(types, source), by their names in the source."""
+    found = re.search(r"\bkernel\(([^)]*)\)", call.args[1].value)
+    return re.findall(r"(\w+)\s*(?:,|$)", found[1]) if found else []
+
+
+def role_by_name(parameter):
+    if parameter.startswith("out_ptr"):
+        return "writes"
+    if parameter.startswith("in_out_ptr"):
+        return "updates"
+    return "reads" if parameter.startswith("in_ptr") else "unknown"
+
+
+def parameters_of_triton(source):
+    """Return the parameters of the function that a kernel's source defines last."""
+    found = re.findall(r"^def \w+\(([^)]*)\)", source, re.M)
+    return [one.split(":")[0].strip() for one in found[-1].split(",")] if found else []
+
+
+class Wrapper:
+    """One wrapper: what it consists of, and its statements with ours around them."""
+
+    def __init__(self, tree, text, path):
+        self.tree, self.path, self.lines = tree, path, text.splitlines()
+        self.sites, self.inputs, self.outputs = [], [], []
+        self.kernels = {}  # name -> ("triton" | "cpp", roles of its parameters)
+        self.numbers = []  # nodes for the number of the model, which is known last
+        self.nodes_at = {}
+        for at, line in enumerate(self.lines):
+            if found := NODES.search(line):
+                self.nodes_at[at + 2] = [[one.strip() for one in part.split(",") if one.strip()] for part in found.groups()]
+
+    def read_kernels(self):
+        for node in self.tree.body:
+            if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
+                continue
+            name, call = node.targets[0], node.value
+            if not isinstance(name, ast.Name):
+                continue
+            how = dotted(call.func)
+            if how == "async_compile.triton" and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
+                source = call.args[1].value
+                is_own = "user_autotune" not in source and "custom_kernel=True" not in source
+                parameters = parameters_of_triton(source)
+                self.kernels[name.id] = ("triton", [role_by_name(one) if is_own else "unknown" for one in parameters])
+            elif how.startswith("async_compile.cpp") and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
+                self.kernels[name.id] = ("cpp", [role_by_name(one) for one in parameters_of_cpp(call)])
+
+    def kind_of(self, statement):
+        """Return (name, symbol, kind, call) of a kernel statement, or None."""
+        call = statement.value
+        if not isinstance(call, ast.Call):
+            return None
+        name = dotted(call.func)
+        if not name or NO_KERNELS.search(name):
+            return None
+        if name.endswith(".run"):
+            return name[:-4], "", "triton", call
+        if name in self.kernels:
+            return name, "", self.kernels[name][0], call
+        if name.startswith("extern_kernels."):
+            return name, name.rpartition(".")[2], "op", call
+        if name.startswith(("torch.ops.", "aten.")):
+            return name, name.removeprefix("torch.ops."), "op", call
+        return None
+
+    def instrument(self, statements, is_outermost):
+        changed = []
+        for at, statement in enumerate(statements):
+            for block in ("body", "orelse", "finalbody"):
+                inner = getattr(statement, block, None)
+                if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt):
+                    setattr(statement, block, self.instrument(inner, is_outermost))
+            if is_outermost and isinstance(statement, ast.Return) and statement.value is not None:
+                values = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
+                self.outputs = [tensor_of(one) for one in values]
+                name = ast.Name(PREFIX + "result", ast.Store())
+                taken = ast.Assign([name], statement.value)
+                back = ast.Return(ast.Name(PREFIX + "result", ast.Load()))
+                changed += [ast.copy_location(taken, statement), ast.copy_location(back, statement)]
+                continue
+            found = None
+            if isinstance(statement, (ast.Expr, ast.Assign)):
+                found = self.kind_of(statement)
+            if found is None:
+                changed.append(statement)
+                continue
+            values, results = self.add_site(statement, statements[at + 1 :], *found)
+            site = ast.Constant(len(self.sites) - 1)
+            changed.append(self.call("before", statement, site, ast.Tuple(values, ast.Load())))
+            changed.append(statement)
+            changed.append(self.call("after", statement, site, ast.Tuple(results, ast.Load())))
+        return changed
+
+    def call(self, name, place, *arguments):
+        self.numbers.append(ast.Constant(-1))
+        call = ast.Call(ast.Name(PREFIX + name, ast.Load()), [self.numbers[-1], *arguments], [])
+        return ast.copy_location(ast.Expr(call), place)
+
+    def results_of(self, statement, following):
+        """Return the names of what a statement returns, with expressions for them: buf3, or buf4 = buf3[0]."""
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            return []
+        result = statement.targets[0].id
+        elements = []
+        for next_one in following:
+            value = getattr(next_one, "value", None)
+            if isinstance(next_one, ast.Assign) and isinstance(value, ast.Subscript) and dotted(value.value) == result:
+                elements.append((next_one.targets[0].id, value))
+        return elements or [(result, ast.Name(result, ast.Load()))]
+
+    def add_site(self, statement, following, name, symbol, kind, call):
+        """Describe a kernel statement. Return the expressions for its arguments and for its results."""
+        roles = self.kernels.get(name, ("", []))[1]
+        arguments, values = [], []
+
+        def add(node, role, parameter):
+            if isinstance(node, (ast.List, ast.Tuple)):
+                for element in node.elts:
+                    add(element, role, parameter)
+                return
+            label = tensor_of(node)
+            if not label and parameter and isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+                label = parameter  # alpha=1
+            elif not label:
+                return
+            is_scalar = isinstance(node, ast.Constant) or re.match(r"(s|ks|u|zuf)\d+$|.*numel$", label)
+            arguments.append({"label": label, "role": role, "parameter": parameter, "is_tensor": not is_scalar})
+            arguments[-1]["is_view"] = isinstance(node, ast.Call)
+            values.append(node)
+
+        for position, node in enumerate(call.args):
+            role = roles[position] if position < len(roles) else "unknown" if kind == "triton" else "reads"
+            add(node, role, "")
+        for keyword in call.keywords:
+            if keyword.arg in ("stream", "grid", None):
+                continue
+            add(keyword.value, "writes" if keyword.arg == "out" else "reads", keyword.arg)
+        results = self.results_of(statement, following)
+        for label, _ in results:
+            made = {"label": label, "role": "makes", "parameter": "", "is_tensor": True, "is_view": False}
+            arguments.append(made)
+        nodes, aten = self.nodes_at.get(statement.lineno, ([], []))
+        described = {"name": name, "symbol": symbol, "kind": kind, "line": statement.lineno}
+        self.sites.append({**described, "nodes": nodes, "aten": aten, "arguments": arguments})
+        return values, [node for _, node in results]
+
+    def wrap(self, function, argument):
+        """Put begin_run and end_run around the body of the outermost function."""
+        inputs = next((one for one in function.body if isinstance(one, ast.Assign)), None)
+        if inputs is not None and isinstance(inputs.value, ast.Name) and inputs.value.id == argument:
+            target = inputs.targets[0]
+            self.inputs = [one.id for one in getattr(target, "elts", [target]) if isinstance(one, ast.Name)]
+        first = function.body[0]
+        empty = ast.Assign([ast.Name(PREFIX + "result", ast.Store())], ast.Constant(None))
+        begin = self.call("begin_run", first, ast.Name(argument, ast.Load()))
+        end = self.call("end_run", first, ast.Name(PREFIX + "result", ast.Load()))
+        body = ast.Try(self.instrument(function.body, True), [], [], [end])
+        function.body = [ast.copy_location(empty, first), begin, ast.copy_location(body, first)]
+
+    def change(self):
+        self.read_kernels()
+        outermost = None
+        for node in self.tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name == "call":
+                outermost = node
+            if isinstance(node, ast.ClassDef) and node.name == "Runner":
+                outermost = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "call"), None)
+        if outermost is None:
+            return False
+        for node in self.tree.body:
+            if isinstance(node, ast.FunctionDef) and re.match(r"partition_\d+$|subgraph_", node.name):
+                node.body = self.instrument(node.body, False)
+        self.wrap(outermost, outermost.args.args[-1].arg)
+        ast.fix_missing_locations(self.tree)
+        described = {"path": self.path, "inputs": self.inputs, "outputs": self.outputs, "sites": self.sites}
+        described["is_on_cuda"] = any(ON_CUDA.match(line) for line in self.lines)
+        number = add_model(json.dumps(described))  # noqa: F821: the library defines it
+        for node in self.numbers:
+            node.value = number
+        return number >= 0
+
+
+def compile_wrapper(source, filename, mode, *rest, **options):
+    """Compile like the built-in function, and change the text if it is a wrapper."""
+    try:
+        if isinstance(source, str) and mode == "exec" and "AsyncCompile()" in source and "def call(" in source:
+            wrapper = Wrapper(ast.parse(source, filename), source, filename)
+            if wrapper.change():
+                return builtins.compile(wrapper.tree, filename, mode, *rest, **options)
+    except Exception as error:  # noqa: BLE001: the program must not notice
+        complain(f"{filename}: {type(error).__name__}: {error}")  # noqa: F821: the library defines it
+    return builtins.compile(source, filename, mode, *rest, **options)
+
+
+def execute(code, names, *rest):
+    names.update(CALLBACKS)
+    return builtins.exec(code, names, *rest)
+
+
+class Loader:
+    """Changes the module once it is there."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        module.compile, module.exec = compile_wrapper, execute
+
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name != TARGET:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader = Loader(spec.loader)
+        return spec
+
+
+if TARGET in sys.modules:
+    sys.modules[TARGET].compile, sys.modules[TARGET].exec = compile_wrapper, execute
+else:
+    sys.meta_path.insert(0, Finder())

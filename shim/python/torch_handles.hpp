@@ -1,0 +1,23 @@
+// Turns the tensors of Python into the handles that the C shim reads. The caller must hold the interpreter's
+// lock.
+#pragma once
+
+#include <optional>
+
+#include "shim/calls/passage.hpp"
+#include "shim/python/python_api.hpp"
+#include "shim/runtime/shim_api.hpp"
+
+namespace aoti_dbg::python {
+
+class TorchHandles {
+  public:
+    /// The getters of the process's libtorch.
+    static std::optional<ShimApi> api();
+    /// Appends the elements of a tuple or list. Elements that are neither tensors nor numbers become `other`.
+    static void take(Object* sequence, PassedValues& to);
+    /// Deletes the handles.
+    static void release(PassedValues& of);
+};
+
+}  // namespace aoti_dbg::python
