@@ -88,6 +88,10 @@ def chosen_models() -> list[str]:
     return os.environ.get("AOTI_DBGTEST_MODELS", "").split() or list(models.MODELS)
 
 
+def not_measured() -> list[str]:
+    return [name for name in NOT_MEASURED if name in chosen_models()]
+
+
 def with_variant(variant: str) -> list[str]:
     return [name for name in chosen_models() if variant in variants(name)]
 

@@ -106,7 +106,7 @@ class Values(OnDisk):
         cls.addClassCleanup(folder.cleanup)
         place = pathlib.Path(folder.name)
         cls.judged = packages.with_variant(packages.STATISTICS)
-        cls.names = [*cls.judged, *packages.NOT_MEASURED]
+        cls.names = [*cls.judged, *packages.not_measured()]
         judge = support.run_victim("sweep", "statistics", "-", *cls.judged, folder=place, preload=False)
         assert judge.code == 0, judge.stderr
         cls.theirs = {

@@ -32,7 +32,7 @@ class Statistics(support.Test):
         cls.addClassCleanup(folder.cleanup)
         place = pathlib.Path(folder.name)
         cls.names = packages.with_variant(packages.STATISTICS)
-        everything = [*cls.names, *packages.NOT_MEASURED]
+        everything = [*cls.names, *packages.not_measured()]
         cls.judge = support.run_victim("sweep", "statistics", "-", *cls.names, folder=place, preload=False)
         assert cls.judge.code == 0, cls.judge.stderr
         cls.bare = support.run_victim("sweep", "released", "-", *everything, folder=place, preload=False)
