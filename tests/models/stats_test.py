@@ -136,7 +136,7 @@ class Statistics(support.Test):
 
     def test_scalars_and_strings_of_ops_are_there_by_the_names_of_their_headers(self):
         lines = self.log.splitlines()
-        transform = "at::_ops::_fft_r2c::call" if support.release < (2, 14) else "aoti_torch_cpu__fft_r2c"
+        transform = "at::_ops::_fft_r2c::call" if support.compiled_by < (2, 14) else "aoti_torch_cpu__fft_r2c"
         for line in (
             "at::_ops::topk::call - k: 2", "at::_ops::topk::call - dim: -1", "at::_ops::topk::call - largest: 1",
             "aoti_torch_cpu_addmm_out - beta: 1", f"{transform} - dim: [1]",

@@ -19,7 +19,10 @@ import unittest
 here = pathlib.Path(__file__).resolve().parent
 library = os.environ.get("AOTI_DBGTEST_LIBRARY", str(here.parents[1] / "build" / "release" / "libaoti_dbg.so"))
 our_line = re.compile(r"^aoti-dbg\[\d+:\d+\] ")
-release = tuple(int(part) for part in importlib.metadata.version("torch").split(".")[:2])
+torch_version = importlib.metadata.version("torch")
+release = tuple(map(int, torch_version.split(".")[:2]))
+# The release that compiled the models. Names follow it.
+compiled_by = tuple(map(int, os.environ.get("AOTI_DBGTEST_COMPILED_BY", torch_version).split(".")[:2]))
 # For what Inductor decides: how it numbers buffers, what it fuses, which calls its printer leaves out.
 as_decided_by_2_11 = unittest.skipUnless(release == (2, 11), "another release decides otherwise")
 # A file in the program's folder that lists where its packages were unpacked.
