@@ -131,10 +131,12 @@ ShimApi::CurrentStream find_current_stream(const LoadedObject& model) {
         if (is_guard && import.own_definition == 0 && !is_stub(*import.address))
             guard = real_behind(model, import);
     });
+    // PyTorch's CUDA functions have a library of their own, without the getters.
     const std::optional<LoadedObject> object = guard == nullptr ? std::nullopt : object_at(guard);
+    if (!object) return nullptr;
     ShimApi::CurrentStream found = nullptr;
-    if (object) Library(*object).find("aoti_torch_get_current_cuda_stream", found);
-    return found;
+    Library(*object).find_anywhere("aoti_torch_get_current_cuda_stream", found);
+    return object->contains(reinterpret_cast<std::uintptr_t>(found)) ? found : nullptr;
 }
 
 TorchLibrary find_torch_library(const void* shim_function) {
