@@ -41,7 +41,6 @@ struct Model {
     std::unique_ptr<Parts> parts = std::make_unique<Parts>();
     TorchLibrary torch;       // for the evidence
     bool linked = false;      // not opened by a loader, so its Run may be called without our stub
-    bool described = false;   // no library contains it
     std::uint64_t loads = 0;  // the loader's count of unloaded objects when the model was last verified
 };
 
@@ -117,7 +116,6 @@ bool overlap(const LoadedObject& one, const LoadedObject& other) {
 /// Retires models whose library was unmapped or replaced.
 void retire_gone(Registry& all, const std::vector<LoadedObject>& objects) {
     const auto is_gone = [&objects](const std::unique_ptr<Model>& model) {
-        if (model->described) return false;
         for (const LoadedObject& object : objects) {
             if (object.base == model->object.base && object.path == model->object.path) {
                 return !is_still_bound(object);
@@ -165,7 +163,7 @@ void say_once_what_is_missing(const Model& model, const BindingReport& report) {
 
 /// A linked model stays where it was built, so its files are not deleted.
 bool is_kept(const Model& model) {
-    return options().evidence && !model.linked && !model.described;
+    return options().evidence && !model.linked;
 }
 
 TorchLibrary torch_behind(const LoadedObject& object) {
@@ -299,13 +297,15 @@ void* container_function_found(const char* name, void* found) {
 std::uint16_t add_described_model(const std::string& path, std::unique_ptr<Parts> parts) {
     const RegistryLock lock;
     if (!lock.held()) return ring::kNoModel;
-    LoadedObject nowhere;
-    nowhere.path = path;
-    std::unique_ptr<Model> model = numbered_model(nowhere);
+    std::unique_ptr<Model> model = numbered_model({});
     if (model == nullptr) return ring::kNoModel;
-    model->described = true;
+    model->object.path = path;
     model->parts = std::move(parts);
-    return publish(registry(), std::move(model))->number;
+    count_in_tally(TallyCount::models);
+    // No address belongs to it, so the list of live models does not need it. It is never freed.
+    const std::uint16_t number = model->number;
+    g_by_number[number].store(model.release(), std::memory_order_release);
+    return number;
 }
 
 void keep_evidence_of_models() {

@@ -35,8 +35,8 @@ void CheckObserver::model_loads(const LoadedObject& /*object*/, Parts& parts, In
     if (result != 0 || is_model_entry(call.kind)) check_result(state, call.measured, call, result);
 }
 
-void CheckObserver::unwind(ThreadState& state, OpenCall& /*call*/, std::uintptr_t frame) const {
-    check_unwound(state, frame);
+void CheckObserver::unwind(ThreadState& state, OpenCall& call, std::uintptr_t frame) const {
+    if (call.passage.values == nullptr) check_unwound(state, frame);
 }
 
 }  // namespace aoti_dbg

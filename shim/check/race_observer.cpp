@@ -14,7 +14,8 @@ CallMoments RaceObserver::moments() const {
 }
 
 [[gnu::hot]] void RaceObserver::before(ThreadState& state, OpenCall& call) const {
-    if (call.measured != nullptr && call.is_own && !is_model_entry(call.kind))
+    const bool is_checked = call.measured != nullptr && call.passage.values == nullptr;
+    if (is_checked && call.is_own && !is_model_entry(call.kind))
         races::note_call(state, *call.measured, call, When::before);
 }
 

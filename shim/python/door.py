@@ -9,22 +9,22 @@
 #   before(number, site, values)   a kernel is about to be launched
 #   after(number, site, values)    it has been launched; the values are what an op returned
 #   complain(text)
+#   wants_values                   whether it inspects tensors at all
 import ast
 import builtins
-import importlib.machinery
 import json
 import re
 import sys
+import types
 
 TARGET = "torch._inductor.runtime.compile_tasks"
 PREFIX = "_aoti_dbg_"
-CALLBACKS = {PREFIX + name: globals()[name] for name in ("begin_run", "end_run", "before", "after")}
-# Statements that only prepare or check something.
-NO_KERNELS = re.compile(
-    r"assert_|empty_strided|reinterpret_tensor|alloc_from_pool|run_intermediate_hooks|print|copy_misaligned|"
-    r"torch\.cuda\.|get_raw_stream|device_guard|args\.clear|setattr|_frozen_param|async_compile|"
-    r"torch\._C|empty_cuda|rand_strided|start_graph|end_graph"
-)
+# Wrappers import what they call from here.
+DOOR = "_aoti_dbg"
+CALLBACKS = ("begin_run", "end_run", "before", "after")
+OPS = ("extern_kernels.", "torch.ops.", "aten.", "_quantized.", "inductor_ops.")
+# Ops of these names follow PyTorch's rule: only those that end in _ or have an `out` change an argument.
+PURE = ("extern_kernels.", "torch.ops.aten.", "torch.ops.prims.", "aten.")
 ON_CUDA = re.compile(r"\s+.*(empty_strided_cuda\(|torch\.cuda\._DeviceGuard|get_raw_stream\()")
 NODES = re.compile(r"# Topologically Sorted Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]")
 
@@ -57,6 +57,14 @@ def role_by_name(parameter):
     if parameter.startswith("in_out_ptr"):
         return "updates"
     return "reads" if parameter.startswith("in_ptr") else "unknown"
+
+
+def roles_of_op(name, count):
+    """Return the roles of the arguments of an op without names."""
+    if not name.startswith(PURE):
+        return ["unknown"] * count
+    changes = any(part.endswith("_") and not part.endswith("__") for part in name.split("."))
+    return ["updates" if changes and at == 0 else "reads" for at in range(count)]
 
 
 def parameters_of_triton(source):
@@ -97,19 +105,14 @@ class Wrapper:
     def kind_of(self, statement):
         """Return (name, symbol, kind, call) of a kernel statement, or None."""
         call = statement.value
-        if not isinstance(call, ast.Call):
-            return None
-        name = dotted(call.func)
-        if not name or NO_KERNELS.search(name):
-            return None
-        if name.endswith(".run"):
+        name = dotted(call.func) if isinstance(call, ast.Call) else ""
+        if name.endswith(".run") and (name[:-4] in self.kernels or name.startswith(("triton_", "multi_kernel_"))):
             return name[:-4], "", "triton", call
         if name in self.kernels:
             return name, "", self.kernels[name][0], call
-        if name.startswith("extern_kernels."):
-            return name, name.rpartition(".")[2], "op", call
-        if name.startswith(("torch.ops.", "aten.")):
-            return name, name.removeprefix("torch.ops."), "op", call
+        if name.startswith(OPS):
+            symbol = name.removeprefix("torch.ops.").removeprefix("extern_kernels.")
+            return name, symbol, "op", call
         return None
 
     def instrument(self, statements, is_outermost):
@@ -177,13 +180,14 @@ class Wrapper:
             arguments[-1]["is_view"] = isinstance(node, ast.Call)
             values.append(node)
 
+        if kind == "op":
+            roles = roles_of_op(name, len(call.args))
         for position, node in enumerate(call.args):
-            role = roles[position] if position < len(roles) else "unknown" if kind == "triton" else "reads"
-            add(node, role, "")
+            add(node, roles[position] if position < len(roles) else "unknown", "")
         for keyword in call.keywords:
-            if keyword.arg in ("stream", "grid", None):
-                continue
-            add(keyword.value, "writes" if keyword.arg == "out" else "reads", keyword.arg)
+            if keyword.arg not in ("stream", "grid", None):
+                other = "reads" if name.startswith(PURE) else "unknown"
+                add(keyword.value, "writes" if keyword.arg.startswith("out") else other, keyword.arg)
         results = self.results_of(statement, following)
         for label, _ in results:
             made = {"label": label, "role": "makes", "parameter": "", "is_tensor": True, "is_view": False}
@@ -191,7 +195,7 @@ class Wrapper:
         nodes, aten = self.nodes_at.get(statement.lineno, ([], []))
         described = {"name": name, "symbol": symbol, "kind": kind, "line": statement.lineno}
         self.sites.append({**described, "nodes": nodes, "aten": aten, "arguments": arguments})
-        return values, [node for _, node in results]
+        return (values, [node for _, node in results]) if wants_values else ([], [])  # noqa: F821: the library's
 
     def wrap(self, function, argument):
         """Put begin_run and end_run around the body of the outermost function."""
@@ -203,8 +207,19 @@ class Wrapper:
         empty = ast.Assign([ast.Name(PREFIX + "result", ast.Store())], ast.Constant(None))
         begin = self.call("begin_run", first, ast.Name(argument, ast.Load()))
         end = self.call("end_run", first, ast.Name(PREFIX + "result", ast.Load()))
-        body = ast.Try(self.instrument(function.body, True), [], [], [end])
-        function.body = [ast.copy_location(empty, first), begin, ast.copy_location(body, first)]
+        # A signal's handler may raise as soon as begin_run() has returned.
+        body = ast.Try([begin, *self.instrument(function.body, True)], [], [], [end])
+        function.body = [ast.copy_location(empty, first), ast.copy_location(body, first)]
+
+    def import_door(self):
+        names = [ast.alias(name, PREFIX + name) for name in CALLBACKS]
+        body = self.tree.body
+        at = next(
+            at
+            for at, one in enumerate(body)
+            if not (isinstance(one, ast.Expr) or (isinstance(one, ast.ImportFrom) and one.module == "__future__"))
+        )
+        body.insert(at, ast.copy_location(ast.ImportFrom(DOOR, names, 0), body[at]))
 
     def change(self):
         self.read_kernels()
@@ -217,11 +232,15 @@ class Wrapper:
         if outermost is None:
             return False
         for node in self.tree.body:
-            if isinstance(node, ast.FunctionDef) and re.match(r"partition_\d+$|subgraph_", node.name):
+            # Partitions, and the bodies of control flow.
+            is_part = isinstance(node, ast.FunctionDef) and [one.arg for one in node.args.args] == ["args"]
+            if is_part and node is not outermost:
                 node.body = self.instrument(node.body, False)
         self.wrap(outermost, outermost.args.args[-1].arg)
+        self.import_door()
         ast.fix_missing_locations(self.tree)
-        described = {"path": self.path, "inputs": self.inputs, "outputs": self.outputs, "sites": self.sites}
+        path = self.path.encode("utf-8", "replace").decode()
+        described = {"path": path, "inputs": self.inputs, "outputs": self.outputs, "sites": self.sites}
         described["is_on_cuda"] = any(ON_CUDA.match(line) for line in self.lines)
         number = add_model(json.dumps(described))  # noqa: F821: the library defines it
         for node in self.numbers:
@@ -237,13 +256,8 @@ def compile_wrapper(source, filename, mode, *rest, **options):
             if wrapper.change():
                 return builtins.compile(wrapper.tree, filename, mode, *rest, **options)
     except Exception as error:  # noqa: BLE001: the program must not notice
-        complain(f"{filename}: {type(error).__name__}: {error}")  # noqa: F821: the library defines it
+        complain(ascii(f"{filename}: {type(error).__name__}: {error}"))  # noqa: F821: the library defines it
     return builtins.compile(source, filename, mode, *rest, **options)
-
-
-def execute(code, names, *rest):
-    names.update(CALLBACKS)
-    return builtins.exec(code, names, *rest)
 
 
 class Loader:
@@ -256,23 +270,41 @@ class Loader:
         return self.loader.create_module(spec)
 
     def exec_module(self, module):
+        sys.meta_path = [one for one in sys.meta_path if not isinstance(one, Finder)]
         module.__spec__.loader = module.__loader__ = self.loader
         self.loader.exec_module(module)
-        module.compile, module.exec = compile_wrapper, execute
+        module.compile = compile_wrapper
 
 
 class Finder:
+    is_asking = False
+
     def find_spec(self, name, path=None, target=None):
-        if name != TARGET:
+        if name != TARGET or Finder.is_asking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        Finder.is_asking = True
+        try:
+            spec = ask_others(self, name, path, target)
+        finally:
+            Finder.is_asking = False
         if spec is not None and spec.loader is not None:
             spec.loader = Loader(spec.loader)
         return spec
 
 
+def ask_others(finder, name, path, target):
+    for other in list(sys.meta_path):
+        spec = other.find_spec(name, path, target) if other is not finder and hasattr(other, "find_spec") else None
+        if spec is not None:
+            return spec
+    return None
+
+
+door = types.ModuleType(DOOR)
+for callback in CALLBACKS:
+    setattr(door, callback, globals()[callback])
+sys.modules[DOOR] = door
 if TARGET in sys.modules:
-    sys.modules[TARGET].compile, sys.modules[TARGET].exec = compile_wrapper, execute
+    sys.modules[TARGET].compile = compile_wrapper
 else:
     sys.meta_path.insert(0, Finder())

@@ -27,6 +27,9 @@ inline constexpr int kFastCall = 0x80;
     X(Py_DecRef, void, (Object*))                                       \
     X(PyDict_New, Object*, (void))                                      \
     X(PyDict_SetItemString, int, (Object*, const char*, Object*))       \
+    X(PyEval_SaveThread, void*, (void))                                 \
+    X(PyEval_RestoreThread, void, (void*))                              \
+    X(PyGILState_Check, int, (void))                                    \
     X(PyEval_GetBuiltins, Object*, (void))                              \
     X(PyEval_EvalCode, Object*, (Object*, Object*, Object*))            \
     X(Py_CompileString, Object*, (const char*, const char*, int))       \

@@ -1,5 +1,7 @@
 #include "shim/python/python_calls.hpp"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -24,6 +26,7 @@ namespace {
 /// A run or a call that Python has begun.
 struct OpenPython {
     std::uintptr_t frame = 0;
+    std::uint16_t model = 0;
     bool is_run = false;
     bool is_recorded = false;  // end_call() must follow
     PassedValues passed;
@@ -51,6 +54,21 @@ struct PythonModel {
     std::vector<ring::CallKind> kinds;
 };
 
+/// Other threads may run Python meanwhile: what the library does can wait for the device, or for a reader of
+/// the log in another thread. Not if a call is only recorded, which never waits.
+template <typename Work>
+void while_others_run(Work work) {
+    if (!any_feature_active() && !showing()) return work();
+    void* const thread = api()->PyEval_SaveThread();
+    try {
+        work();
+    } catch (...) {
+        api()->PyEval_RestoreThread(thread);
+        throw;
+    }
+    api()->PyEval_RestoreThread(thread);  // an interpreter that ends may end this thread here
+}
+
 /// The library orders calls by the stack pointers of their callers. The interpreter may run all functions in
 /// one frame of its own, so calls inside a run get lower numbers. The first is above everything that the call
 /// does, and below everything that led to it.
@@ -69,19 +87,24 @@ void begin(ThreadState& state, PythonThread& own, const CallStart& known, std::u
     OpenPython& opened = own.push();
     opened.frame = frame;
     opened.is_run = known.kind == ring::CallKind::run;
+    opened.model = known.model;
     opened.passed.site = site;
     if (any_feature_active()) TorchHandles::take(values, opened.passed);
     CallStart start = known;
     start.frame = frame;
     start.by_model = true;
     start.passage.values = &opened.passed;
-    close_unwound_calls(state, frame);
-    opened.is_recorded = begin_call(state, start);
+    while_others_run([&] {
+        close_unwound_calls(state, frame);
+        opened.is_recorded = begin_call(state, start);
+    });
+    // The wrapper frees its inputs early, so they must not stay alive for the whole run.
+    if (opened.is_run) TorchHandles::release(opened.passed);
 }
 
 void end(ThreadState& state, PythonThread& own) {
     const OpenPython& opened = *own.top();
-    if (opened.is_recorded) end_call(state, opened.frame, 0);
+    if (opened.is_recorded) while_others_run([&] { end_call(state, opened.frame, 0); });
     own.pop();
 }
 
@@ -90,10 +113,18 @@ PythonModel* python_model(std::uint16_t number) {
     return parts == nullptr ? nullptr : parts->find<PythonModel>();
 }
 
+void say_that_names_remain() {
+    static bool said = false;  // guarded by the interpreter's lock
+    if (!std::exchange(said, true))
+        message(Severity::warn,
+                "this PyTorch has no way to read tensors of functions that torch.compile compiled. Only "
+                "their kernels' "
+                "names are printed.");
+}
+
 std::uint16_t add(std::string_view json) {
     std::optional<CompiledWrapper> wrapper = read_compiled_wrapper(json);
-    const std::optional<ShimApi> api = TorchHandles::api();
-    if (!wrapper || !api) return ring::kNoModel;
+    if (!wrapper) return ring::kNoModel;
     auto own = std::make_unique<PythonModel>();
     for (const CallSite& site : wrapper->info.run.sites) {
         own->names.push_back(intern_name(site.name, site.function));
@@ -103,9 +134,21 @@ std::uint16_t add(std::string_view json) {
     }
     auto parts = std::make_unique<Parts>();
     parts->add(std::move(own));
-    if (any_feature_active())
-        parts->add(MeasuredModel::described(*api, std::move(wrapper->info), wrapper->is_on_cuda));
+    if (any_feature_active()) {
+        if (const std::optional<ShimApi> api = TorchHandles::api())
+            parts->add(MeasuredModel::described(*api, std::move(wrapper->info), wrapper->is_on_cuda));
+        else
+            say_that_names_remain();
+    }
     return add_described_model(wrapper->path, std::move(parts));
+}
+
+/// The library was switched off within a run.
+void forget_open() {
+    ThreadState* const state = thread_state_if_any();
+    PythonThread* const own = state == nullptr ? nullptr : state->parts.find<PythonThread>();
+    while (own != nullptr && own->depth != 0)
+        own->pop();
 }
 
 /// Runs `work` with the thread's state, unless the library is off. Keeps errno.
@@ -114,10 +157,15 @@ Object* guarded(Work work) {
     const ErrnoKeeper errno_keeper;
     Object* const none = api()->none;
     api()->Py_IncRef(none);
-    if (!observing()) return none;
+    if (!observing()) {
+        forget_open();
+        return none;
+    }
     try {
         ThreadState* const state = thread_state();
         if (state != nullptr) work(*state, state->parts.get<PythonThread>());
+    } catch (const abi::__forced_unwind&) {
+        throw;  // the thread ends
     } catch (...) {
         switch_off("out of memory while recording a call of a Python wrapper");
     }
@@ -136,6 +184,7 @@ Object* add_model(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*c
         const std::uint16_t added =
             text == nullptr ? ring::kNoModel : add({text, static_cast<std::size_t>(length)});
         if (added != ring::kNoModel) number = added;
+        if (text == nullptr) api()->PyErr_Clear();
     } catch (...) {
         switch_off("out of memory while reading a Python wrapper");
     }
@@ -158,7 +207,7 @@ Object* end_run(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*cou
         // An exception may have left calls open.
         while (own.top() != nullptr && !own.top()->is_run)
             own.pop();
-        if (own.top() == nullptr) return;
+        if (own.top() == nullptr || own.top()->model != number_of(arguments[0])) return;
         TorchHandles::release(own.top()->passed);
         if (arguments[1] == api()->none) {  // an exception
             close_unwound_calls(state, own.top()->frame);
@@ -195,7 +244,9 @@ Object* after(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*count
 
 Object* complain(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*count*/) {
     const char* const text = api()->PyUnicode_AsUTF8AndSize(arguments[0], nullptr);
-    if (text != nullptr)
+    if (text == nullptr)
+        api()->PyErr_Clear();
+    else
         message(Severity::warn,
                 "a wrapper of torch.compile is not intercepted, because it could not be read: %s", text);
     api()->Py_IncRef(api()->none);

@@ -8,6 +8,7 @@
 #include "shim/python/python_api.hpp"
 #include "shim/python/python_calls.hpp"
 #include "shim/runtime/loaded_object.hpp"
+#include "shim/runtime/process.hpp"
 
 // The text of door.py, followed by a zero (door_source.S).
 extern "C" __attribute__((visibility("hidden"))) const char aoti_dbg_python_door[];
@@ -30,6 +31,9 @@ bool run_door(const python::Api& api) {
         if (!function || api.PyDict_SetItemString(names.get(), method.name, function.get()) != 0)
             return false;
     }
+    const python::Reference wants_values(api.PyLong_FromLongLong(any_feature_active() ? 1 : 0));
+    if (!wants_values || api.PyDict_SetItemString(names.get(), "wants_values", wants_values.get()) != 0)
+        return false;
     const python::Reference code(api.Py_CompileString(aoti_dbg_python_door, "<aoti-dbg>", kFileInput));
     if (!code) return false;
     const python::Reference result(api.PyEval_EvalCode(code.get(), names.get(), names.get()));
@@ -42,9 +46,9 @@ void open_python_door(const void* init_function) {
     const ErrnoKeeper errno_keeper;
     static bool opened = false;  // guarded by the interpreter's lock
     if (opened || !is_pytorch(init_function)) return;
-    opened = true;
     const python::Api* const api = python::api();
-    if (api == nullptr || api->PyErr_Occurred() != nullptr) return;
+    if (api == nullptr || api->PyGILState_Check() != 1 || api->PyErr_Occurred() != nullptr) return;
+    opened = true;
     if (run_door(*api)) return;
     api->PyErr_Clear();
     message(Severity::warn, "functions of torch.compile are not intercepted: this Python refused the door.");
