@@ -57,7 +57,7 @@ Account account_of(const std::optional<Seen>& seen, const Finding& finding, Prog
 }
 
 constexpr const char* kLikelyReasons =
-    "Likely reasons: (1) The program uses eager mode or torch.compile instead of an AOTInductor model. (2) "
+    "Likely reasons: (1) The program uses only eager mode, or torch.compile with C++ wrappers. (2) "
     "The model runs in a process without the library (sudo, env -i, a container, a running server). (3) "
     "The program ended before it loaded the model.";
 
