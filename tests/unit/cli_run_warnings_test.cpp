@@ -53,7 +53,7 @@ TEST_CASE("A run in which every process recorded nothing says so once") {
     CHECK(lines_in(idle) == 1);
     CHECK(contains(idle,
                    "warn: no AOTInductor model was loaded and no kernel launch was intercepted. Likely "
-                   "reasons: (1) The program uses eager mode"));
+                   "reasons: (1) The program uses only eager mode"));
     for (const char* reason :
          {"(2) The model runs in a process without the library", "(3) The program ended"})
         CHECK(contains(idle, reason));
