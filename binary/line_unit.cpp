@@ -6,36 +6,16 @@
 #include <string_view>
 
 #include "binary/byte_cursor.hpp"
+#include "binary/dwarf_forms.hpp"
 
 namespace aoti_dbg {
 namespace {
 
-// The contents of a table entry and their forms.
+using namespace dwarf;
+
+// The contents of a table entry.
 constexpr std::uint64_t kPath = 1;
 constexpr std::uint64_t kFolder = 2;
-enum Form : std::uint64_t {
-    kBlock2 = 0x03,
-    kBlock4 = 0x04,
-    kData2 = 0x05,
-    kData4 = 0x06,
-    kData8 = 0x07,
-    kString = 0x08,
-    kBlock = 0x09,
-    kBlock1 = 0x0a,
-    kData1 = 0x0b,
-    kSigned = 0x0d,
-    kStringOffset = 0x0e,
-    kUnsigned = 0x0f,
-    kSectionOffset = 0x17,
-    kStringIndex = 0x1a,
-    kSupplementOffset = 0x1d,
-    kData16 = 0x1e,
-    kLineStringOffset = 0x1f,
-    kStringIndex1 = 0x25,
-    kStringIndex2 = 0x26,
-    kStringIndex3 = 0x27,
-    kStringIndex4 = 0x28,
-};
 
 struct NameEntry {
     std::string_view path;
@@ -170,7 +150,7 @@ class Names {
             case kStringOffset:
             case kLineStringOffset:
             case kSectionOffset:
-            case kSupplementOffset:
+            case kStringSupplement:
                 return cursor_.number_of(unit_.offset_bytes);
             case kBlock1:
                 cursor_.skip(cursor_.number_of(1));
