@@ -8,13 +8,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-Role role_of(const std::string& word) {
-    if (word == "reads") return Role::reads;
-    if (word == "writes") return Role::writes;
-    if (word == "updates") return Role::updates;
-    return word == "makes" ? Role::makes : Role::unknown;
-}
-
 Argument read_argument(const Json& json) {
     Argument argument;
     const auto label = json.at("label").get<std::string>();

@@ -1,5 +1,4 @@
-// Words that the event renderers share: sides and roles, which are part of events.jsonl, and texts for
-// unknown values.
+// Words that the event renderers share: sides, which are part of events.jsonl, and texts for unknown values.
 #pragma once
 
 #include <array>
@@ -11,14 +10,9 @@
 namespace aoti_dbg {
 
 inline constexpr std::array<std::string_view, 4> kSideWords = {"before", "after", "inputs", "outputs"};
-inline constexpr std::array<std::string_view, 5> kRoleWords = {"unknown", "reads", "writes", "updates",
-                                                               "makes"};
 
 constexpr std::string_view word_of(EventSide side) {
     return kSideWords[static_cast<std::size_t>(side)];
-}
-constexpr std::string_view word_of(Role role) {
-    return kRoleWords[static_cast<std::size_t>(role)];
 }
 
 constexpr std::optional<EventSide> side_of(std::string_view word) {
@@ -26,14 +20,6 @@ constexpr std::optional<EventSide> side_of(std::string_view word) {
         if (kSideWords[i] == word) return static_cast<EventSide>(i);
     }
     return std::nullopt;
-}
-
-/// Maps a role from a newer version to unknown.
-constexpr Role role_of(std::string_view word) {
-    for (std::size_t i = 0; i < kRoleWords.size(); ++i) {
-        if (kRoleWords[i] == word) return static_cast<Role>(i);
-    }
-    return Role::unknown;
 }
 
 /// True if a tensor is shown before a call that only writes it, so its contents are uninitialized.
