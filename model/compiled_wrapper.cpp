@@ -17,12 +17,52 @@ Argument read_argument(const Json& json) {
     if (json.at("is_tensor").get<bool>()) {
         argument.kind = ArgumentKind::tensor;
         TensorName tensor{label, {}};
-        if (json.at("is_view").get<bool>()) tensor.view.emplace();
+        if (const Json& view = json.at("view"); !view.empty())
+            tensor.view = WrittenView{view.at(0), view.at(1), view.at(2), {}};
         argument.tensors.push_back(std::move(tensor));
     } else {
         argument.kind = ArgumentKind::scalar;
+        argument.value = json.at("value").get<std::string>();
     }
     return argument;
+}
+
+/// What a launch passes of a Triton kernel: all but the constants that were compiled in.
+TritonKernelInfo read_kernel(const Json& json) {
+    TritonKernelInfo kernel;
+    kernel.name = json.at("name").get<std::string>();
+    for (const Json& parameter : json.at("parameters")) {
+        TritonParameter one;
+        one.name = parameter.at(0).get<std::string>();
+        one.type = parameter.at(1).get<std::string>();
+        if (one.type != "constexpr")
+            kernel.launched.push_back(static_cast<std::uint32_t>(kernel.parameters.size()));
+        kernel.parameters.push_back(std::move(one));
+    }
+    kernel.has_more_scratch = true;
+    return kernel;
+}
+
+void read_memory(const Json& json, RunBody& run) {
+    for (const Json& one : json.at("allocations")) {
+        Allocation made;
+        made.name = one.at("name").get<std::string>();
+        made.dtype = one.at("dtype").get<std::string>();
+        made.sizes = one.at("sizes").get<std::string>();
+        made.strides = one.at("strides").get<std::string>();
+        made.before = one.at("before").get<std::uint32_t>();
+        run.allocations.push_back(std::move(made));
+    }
+    for (const Json& one : json.at("shared")) {
+        const auto how = one.at("is_view").get<bool>() ? SharedMemory::How::view : SharedMemory::How::moved;
+        run.shared_memory.push_back({one.at("name"), one.at("of"), how, one.at("from")});
+    }
+}
+
+/// Connects a call with the kernel that it launches.
+void find_kernel(const std::vector<TritonKernelInfo>& kernels, CallSite& site) {
+    for (std::uint32_t i = 0; i < kernels.size(); ++i)
+        if (site.kind == SiteKind::triton && kernels[i].name == site.name) site.kernel = i;
 }
 
 CallSite read_site(const Json& json) {
@@ -49,10 +89,14 @@ CompiledWrapper read(const Json& json) {
     RunBody& run = wrapper.info.run;
     for (const Json& output : json.at("outputs"))
         run.outputs.push_back({output.get<std::string>(), {}});
+    for (const Json& kernel : json.at("kernels"))
+        wrapper.info.triton_kernels.push_back(read_kernel(kernel));
     for (const Json& site : json.at("sites")) {
         run.flow.push_back({FlowStep::Kind::call, static_cast<std::uint32_t>(run.sites.size())});
         run.sites.push_back(read_site(site));
+        find_kernel(wrapper.info.triton_kernels, run.sites.back());
     }
+    read_memory(json, run);
     return wrapper;
 }
 

@@ -181,6 +181,7 @@ struct TritonKernelInfo {
     std::vector<std::string> mutated;         // mutated arguments, as the source declares
     /// What a launch passes, in order: index into `parameters`, kNone for a scratch buffer or similar.
     std::vector<std::uint32_t> launched;
+    bool has_more_scratch = false;  // the source does not say how many scratch buffers follow
 };
 
 /// Return the key of a call through the proxy executor or the dispatcher.

@@ -67,6 +67,16 @@ std::string call_text(const CrashCall& call) {
     return clean_text(call.name) + place_text(call);
 }
 
+void set_around(const CrashCall& around, CrashCall& launch) {
+    if (is_name_of(around.name, launch.name)) {
+        launch.name = around.name;
+        launch.run = around.run;
+        launch.call = around.call;
+    } else {
+        launch.inside = call_text(around);
+    }
+}
+
 std::string failure_text(const CrashCall& call) {
     return call.unwound_by_exception ? "an exception unwound " + call_text(call)
                                      : call_text(call) + " failed";

@@ -61,4 +61,8 @@ bool is_name_of(std::string_view launch, std::string_view kernel);
 /// are hashes.
 std::string call_text(const CrashCall& call);
 
+/// Notes that `around` contains the launch. In a Python wrapper, a kernel's call and its launch have one
+/// name, and the launch takes the place of the call.
+void set_around(const CrashCall& around, CrashCall& launch);
+
 }  // namespace aoti_dbg

@@ -32,7 +32,7 @@ CrashCall call_of(const ring::Contents& contents, const Thread& thread, const Re
         around.name = contents.name(parent->name);
         around.run = parent->run;
         around.call = parent->call;
-        call.inside = call_text(around);
+        set_around(around, call);
     }
     return call;
 }

@@ -35,7 +35,7 @@ void keep_model_evidence(const ModelToKeep& model) {
     static std::atomic<std::uint64_t> bytes{0};
     const std::uint64_t used = std::min(bytes.load(std::memory_order_relaxed), kMostEvidence);
     const Result<KeptEvidence> kept =
-        keep_evidence(model.path, session->folder(), kMostEvidence - used, model.torch);
+        keep_evidence(model.path, session->folder(), kMostEvidence - used, model.torch, model.sites);
     if (kept.ok()) {
         bytes.fetch_add(kept.value().bytes, std::memory_order_relaxed);
         note_package(model, *session, kept.value().folder);

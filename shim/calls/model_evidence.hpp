@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "shim/record/evidence.hpp"
 
@@ -13,7 +14,8 @@ struct ModelToKeep {
     std::uint16_t number;
     const std::string& path;
     const TorchLibrary& torch;
-    const std::string& source;  // that the lines of its calls refer to; empty: none
+    const std::string& source;    // that the lines of its calls refer to; empty: none
+    std::string_view sites = {};  // of a Python wrapper (record/evidence)
 };
 
 /// Does nothing without a session or an output folder. Writes files and must not be called with a lock.

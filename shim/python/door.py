@@ -68,9 +68,26 @@ def roles_of_op(name, count):
 
 
 def parameters_of_triton(source):
-    """Return the parameters of the function that a kernel's source defines last."""
+    """Return (name, type) of the parameters of the function that a kernel's source defines last."""
     found = re.findall(r"^def \w+\(([^)]*)\)", source, re.M)
-    return [one.split(":")[0].strip() for one in found[-1].split(",")] if found else []
+    names = [one.split(":")[0].strip() for one in found[-1].split(",")] if found else []
+    signature = re.search(r"'signature': (\{[^{}]*\})", source)
+    types = ast.literal_eval(signature[1]) if signature else {}
+    return [(name, types.get(name, "")) for name in names]
+
+
+def braces(node):
+    """Return "{4, 16}" for the tuple (4, 16)."""
+    return "{" + ", ".join(ast.unparse(one) for one in node.elts) + "}"
+
+
+def written_view(node):
+    """Return sizes, strides and offset of reinterpret_tensor(buf0, (4, 16), (16, 1), 0), or nothing."""
+    if not isinstance(node, ast.Call):
+        return []
+    if len(node.args) != 4 or not isinstance(node.args[1], ast.Tuple) or not isinstance(node.args[2], ast.Tuple):
+        return ["?", "?", "?"]
+    return [braces(node.args[1]), braces(node.args[2]), ast.unparse(node.args[3])]
 
 
 class Wrapper:
@@ -79,7 +96,9 @@ class Wrapper:
     def __init__(self, tree, text, path):
         self.tree, self.path, self.lines = tree, path, text.splitlines()
         self.sites, self.inputs, self.outputs = [], [], []
-        self.kernels = {}  # name -> ("triton" | "cpp", roles of its parameters)
+        self.kernels = {}  # name -> ("triton" | "cpp", roles and names of its parameters)
+        self.triton_kernels = []
+        self.allocations, self.shared = [], []
         self.numbers = []  # nodes for the number of the model, which is known last
         self.nodes_at = {}
         for at, line in enumerate(self.lines):
@@ -98,9 +117,13 @@ class Wrapper:
                 source = call.args[1].value
                 is_own = "user_autotune" not in source and "custom_kernel=True" not in source
                 parameters = parameters_of_triton(source)
-                self.kernels[name.id] = ("triton", [role_by_name(one) if is_own else "unknown" for one in parameters])
+                names = [one for one, _ in parameters]
+                roles = [role_by_name(one) if is_own else "unknown" for one in names]
+                self.kernels[name.id] = ("triton", roles, names)
+                self.triton_kernels.append({"name": name.id, "parameters": parameters})
             elif how.startswith("async_compile.cpp") and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
-                self.kernels[name.id] = ("cpp", [role_by_name(one) for one in parameters_of_cpp(call)])
+                names = parameters_of_cpp(call)
+                self.kernels[name.id] = ("cpp", [role_by_name(one) for one in names], names)
 
     def kind_of(self, statement):
         """Return (name, symbol, kind, call) of a kernel statement, or None."""
@@ -115,9 +138,24 @@ class Wrapper:
             return name, symbol, "op", call
         return None
 
+    def note_memory(self, statement):
+        """Note an allocation, or another name for a tensor."""
+        at = len(self.sites)
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            return
+        name, value = statement.targets[0].id, statement.value
+        how = dotted(value.func) if isinstance(value, ast.Call) else ""
+        if how.startswith("empty_strided") and len(value.args) == 3:
+            sizes, strides, dtype = value.args
+            made = {"name": name, "sizes": braces(sizes), "strides": braces(strides), "before": at}
+            self.allocations.append({**made, "dtype": dotted(dtype).removeprefix("torch.")})
+        elif isinstance(value, ast.Name) or how in ("reinterpret_tensor", "_reinterpret_tensor"):
+            self.shared.append({"name": name, "of": tensor_of(value), "is_view": how != "", "from": at})
+
     def instrument(self, statements, is_outermost):
         changed = []
         for at, statement in enumerate(statements):
+            self.note_memory(statement)
             for block in ("body", "orelse", "finalbody"):
                 inner = getattr(statement, block, None)
                 if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt):
@@ -162,7 +200,7 @@ class Wrapper:
 
     def add_site(self, statement, following, name, symbol, kind, call):
         """Describe a kernel statement. Return the expressions for its arguments and for its results."""
-        roles = self.kernels.get(name, ("", []))[1]
+        _, roles, names = self.kernels.get(name, ("", [], []))
         arguments, values = [], []
 
         def add(node, role, parameter):
@@ -177,20 +215,22 @@ class Wrapper:
                 return
             is_scalar = isinstance(node, ast.Constant) or re.match(r"(s|ks|u|zuf)\d+$|.*numel$", label)
             arguments.append({"label": label, "role": role, "parameter": parameter, "is_tensor": not is_scalar})
-            arguments[-1]["is_view"] = isinstance(node, ast.Call)
+            arguments[-1]["view"] = written_view(node)
+            arguments[-1]["value"] = ast.unparse(node) if is_scalar else ""
             values.append(node)
 
         if kind == "op":
             roles = roles_of_op(name, len(call.args))
         for position, node in enumerate(call.args):
-            add(node, roles[position] if position < len(roles) else "unknown", "")
+            role = roles[position] if position < len(roles) else "unknown"
+            add(node, role, names[position] if position < len(names) else "")
         for keyword in call.keywords:
             if keyword.arg not in ("stream", "grid", None):
                 other = "reads" if name.startswith(PURE) else "unknown"
                 add(keyword.value, "writes" if keyword.arg.startswith("out") else other, keyword.arg)
         results = self.results_of(statement, following)
         for label, _ in results:
-            made = {"label": label, "role": "makes", "parameter": "", "is_tensor": True, "is_view": False}
+            made = {"label": label, "role": "makes", "parameter": "", "is_tensor": True, "view": [], "value": ""}
             arguments.append(made)
         nodes, aten = self.nodes_at.get(statement.lineno, ([], []))
         described = {"name": name, "symbol": symbol, "kind": kind, "line": statement.lineno}
@@ -241,6 +281,8 @@ class Wrapper:
         ast.fix_missing_locations(self.tree)
         path = self.path.encode("utf-8", "replace").decode()
         described = {"path": path, "inputs": self.inputs, "outputs": self.outputs, "sites": self.sites}
+        described |= {"kernels": self.triton_kernels, "allocations": self.allocations}
+        described["shared"] = self.shared
         described["is_on_cuda"] = any(ON_CUDA.match(line) for line in self.lines)
         number = add_model(json.dumps(described))  # noqa: F821: the library defines it
         for node in self.numbers:

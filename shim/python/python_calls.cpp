@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/message.hpp"
 #include "model/compiled_wrapper.hpp"
 #include "shim/calls/calls.hpp"
+#include "shim/calls/model_evidence.hpp"
 #include "shim/calls/models.hpp"
 #include "shim/calls/parts.hpp"
 #include "shim/calls/thread_state.hpp"
@@ -48,10 +50,14 @@ struct PythonThread {
     }
 };
 
-/// The kernels of one model.
+/// One model: its kernels, and its description until that is kept as evidence.
 struct PythonModel {
     std::vector<const Name*> names;
     std::vector<ring::CallKind> kinds;
+    std::string path;
+    std::string description;
+    TorchLibrary torch;
+    std::atomic<bool> is_kept{false};
 };
 
 /// Other threads may run Python meanwhile: what the library does can wait for the device, or for a reader of
@@ -80,6 +86,20 @@ std::uintptr_t frame_below(const OpenPython* outer) {
     return outer == nullptr ? here : std::min(here, outer->frame - kWord);
 }
 
+PythonModel* python_model(std::uint16_t number) {
+    const Parts* const parts = model_parts(number);
+    return parts == nullptr ? nullptr : parts->find<PythonModel>();
+}
+
+/// Does its work at the first recorded run of a model. Only then is there a session.
+void keep_evidence_once(std::uint16_t number) {
+    PythonModel* const model = python_model(number);
+    if (model == nullptr || !options().evidence || model->is_kept.exchange(true)) return;
+    static const std::string no_source;
+    keep_model_evidence({number, model->path, model->torch, no_source, model->description});
+    model->description = {};
+}
+
 void begin(ThreadState& state, PythonThread& own, const CallStart& known, std::uint32_t site,
            Object* values) {
     const OpenPython* const outer = own.top();
@@ -97,6 +117,7 @@ void begin(ThreadState& state, PythonThread& own, const CallStart& known, std::u
     while_others_run([&] {
         close_unwound_calls(state, frame);
         opened.is_recorded = begin_call(state, start);
+        if (opened.is_run && opened.is_recorded) keep_evidence_once(opened.model);
     });
     // The wrapper frees its inputs early, so they must not stay alive for the whole run.
     if (opened.is_run) TorchHandles::release(opened.passed);
@@ -106,11 +127,6 @@ void end(ThreadState& state, PythonThread& own) {
     const OpenPython& opened = *own.top();
     if (opened.is_recorded) while_others_run([&] { end_call(state, opened.frame, 0); });
     own.pop();
-}
-
-PythonModel* python_model(std::uint16_t number) {
-    const Parts* const parts = model_parts(number);
-    return parts == nullptr ? nullptr : parts->find<PythonModel>();
 }
 
 void say_that_names_remain() {
@@ -132,6 +148,9 @@ std::uint16_t add(std::string_view json) {
         own->kinds.push_back(site.kind == SiteKind::cpp ? ring::CallKind::cpp_kernel
                                                         : ring::CallKind::extern_op);
     }
+    own->path = wrapper->path;
+    own->description = json;
+    own->torch = TorchHandles::library();
     auto parts = std::make_unique<Parts>();
     parts->add(std::move(own));
     if (any_feature_active()) {

@@ -89,6 +89,10 @@ std::optional<ShimApi> TorchHandles::api() {
     return found;
 }
 
+TorchLibrary TorchHandles::library() {
+    return torch().any_shim == nullptr ? TorchLibrary() : find_torch_library(torch().any_shim);
+}
+
 void TorchHandles::take(Object* sequence, PassedValues& to) {
     const Api& python = *python::api();
     const bool is_sequence = python.PyObject_IsInstance(sequence, python.tuple_type) == 1 ||

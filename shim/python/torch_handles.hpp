@@ -14,6 +14,7 @@ class TorchHandles {
   public:
     /// The getters of the process's libtorch.
     static std::optional<ShimApi> api();
+    static TorchLibrary library();
     /// Appends the elements of a tuple or list. Elements that are neither tensors nor numbers become `other`.
     static void take(Object* sequence, PassedValues& to);
     /// Deletes the handles.

@@ -28,6 +28,7 @@ namespace {
 
 constexpr int kMostEntries = 4096;  // limit per directory, because a compiler's cache can have many more
 constexpr std::size_t kBlock = std::size_t{256} << 10U;
+constexpr const char* kSites = "/sites.json";
 constexpr std::size_t kLongestName = 100;  // limit for the model's part of the folder name
 
 constexpr std::array<std::string_view, 6> kEndings = {".cpp", ".json", ".cubin", ".ptx", ".hsaco", ".spv"};
@@ -95,7 +96,7 @@ bool write_all(int descriptor, const char* bytes, std::size_t count) {
     return error == 0;
 }
 
-/// The model's library and the files next to it.
+/// The model's library, or Python wrapper, and the files next to it.
 struct Package {
     std::string folder;  // with its slash
     std::string library;
@@ -103,11 +104,12 @@ struct Package {
     std::string build_id;
     std::vector<File> files;
     std::uint64_t left_out = 0;
+    std::string_view sites;  // the contents of sites.json; empty: the sources say it all
 
     /// Returns "cabc" for "cabc.wrapper.so".
     [[nodiscard]] std::string stem() const {
         std::string name = library;
-        for (const std::string_view ending : {".so", ".wrapper"})
+        for (const std::string_view ending : {".py", ".so", ".wrapper"})
             if (name.ends_with(ending)) name.resize(name.size() - ending.size());
         return name;
     }
@@ -148,10 +150,14 @@ std::string build_id_of(const std::string& path) {
 /// folder, or all programs do, only files with this model's name belong to it.
 std::optional<Package> inspect(const std::string& library) {
     const std::size_t slash = library.rfind('/') + 1;
-    Package package{library.substr(0, slash), library.substr(slash), 0, {}, {}, 0};
+    Package package{library.substr(0, slash), library.substr(slash), 0, {}, {}, 0, {}};
     struct stat info {};
     if (stat(library.c_str(), &info) != 0) return std::nullopt;
     package.library_bytes = static_cast<std::uint64_t>(info.st_size);
+    if (library.ends_with(".py")) {  // it is its own source
+        package.files.push_back({package.library, package.library_bytes});
+        return package;
+    }
     package.build_id = build_id_of(library);
     DIR* const directory = opendir(package.folder.empty() ? "." : package.folder.c_str());
     if (directory == nullptr) return std::nullopt;
@@ -199,6 +205,7 @@ std::string hash_of(const Package& package) {
     hash.add(package.library);
     hash.add(package.library_bytes);
     hash.add(package.build_id);
+    if (!package.sites.empty()) hash.add(package.sites.data(), package.sites.size());
     for (const File& file : package.files) {
         hash.add(file.name);
         hash.add(file.bytes);
@@ -241,16 +248,20 @@ std::string description_of(const TorchLibrary& torch) {
     return (torch.version.empty() ? "" : members) + "}\n";
 }
 
+Status write_new(std::string_view text, const std::string& to) {
+    const Descriptor file(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (file.number() < 0 || !write_all(file.number(), text.data(), text.size()))
+        return failure("cannot write", to);
+    return {};
+}
+
 Status describe_library(const Package& package, const TorchLibrary& torch, const std::string& to) {
     const std::string text = "{\"library\":" + json_string(package.library) +
                              ",\"path\":" + json_string(package.folder + package.library) +
                              ",\"bytes\":" + std::to_string(package.library_bytes) +
                              ",\"build_id\":" + json_string(package.build_id) +
                              ",\"left_out\":" + std::to_string(package.left_out) + description_of(torch);
-    const Descriptor file(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (file.number() < 0 || !write_all(file.number(), text.data(), text.size()))
-        return failure("cannot write", to);
-    return {};
+    return write_new(text, to);
 }
 
 /// Updates an existing folder, because an earlier run may have written it with another torch.
@@ -274,6 +285,10 @@ Status fill(const Package& package, const TorchLibrary& torch, const std::string
         Status kept = keep_file(package.folder + file.name, folder + "/" + file.name);
         if (!kept.ok()) return kept;
     }
+    if (!package.sites.empty()) {
+        Status kept = write_new(package.sites, folder + kSites);
+        if (!kept.ok()) return kept;
+    }
     return describe_library(package, torch, folder + "/library.json");
 }
 
@@ -281,6 +296,7 @@ void remove_folder(const Package& package, const std::string& folder) {
     for (const File& file : package.files)
         unlink((folder + "/" + file.name).c_str());
     unlink((folder + "/library.json").c_str());
+    unlink((folder + kSites).c_str());
     rmdir(folder.c_str());
 }
 
@@ -293,10 +309,12 @@ std::string folder_name(const Package& package) {
 }  // namespace
 
 Result<KeptEvidence> keep_evidence(const std::string& library, const std::string& out,
-                                   std::uint64_t most_bytes, const TorchLibrary& torch) {
+                                   std::uint64_t most_bytes, const TorchLibrary& torch,
+                                   std::string_view sites) {
     static std::atomic<std::uint32_t> attempts{0};
     std::optional<Package> package = inspect(library);
     if (!package) return KeptEvidence{};
+    package->sites = sites;
     const std::uint64_t bytes = keep_within(most_bytes, *package);
     const std::string all = out + "/evidence";
     KeptEvidence kept{all + "/" + folder_name(*package), 0, package->left_out};

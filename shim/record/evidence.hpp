@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/status.hpp"
 #include "shim/runtime/shim_api.hpp"
@@ -20,11 +21,13 @@ struct KeptEvidence {
 };
 
 /// The folder gets its name only when it is complete. An existing folder stays as it is, except for `torch`,
-/// the libtorch that the model calls now.
+/// the libtorch that the model calls now. `sites` are the call sites of a Python wrapper, which its source
+/// does not say (model/compiled_wrapper.hpp).
 ///
 /// `out` is the output folder and must exist. Call it from any thread, without a lock.
 Result<KeptEvidence> keep_evidence(const std::string& library, const std::string& out,
-                                   std::uint64_t most_bytes, const TorchLibrary& torch = {});
+                                   std::uint64_t most_bytes, const TorchLibrary& torch = {},
+                                   std::string_view sites = {});
 
 /// A model of a process, as the flight recorder ring of that process numbers it.
 struct ModelOfPackage {

@@ -98,6 +98,17 @@ class Compiled(unittest.TestCase):
         files = sorted(path.name for path in self.folder.glob("saved/**/*cpp_fused_gelu_0*.pt"))
         self.assertEqual(len(files), 4, files)  # before and after, in two runs
 
+    def test_a_crash_report_has_the_line_the_tensors_and_who_wrote_them(self):
+        crashed = self.run_victim("crash", preload=True, AOTI_DBG_TRIAGE="1", AOTI_DBG_OUT="crashed")
+        self.assertEqual(crashed.code, -11, crashed.stderr)
+        (path,) = self.folder.glob("crashed/**/report.json")
+        report = json.loads(path.read_text())
+        self.assertEqual(report["call"]["kernel"], "torch.ops.aoti_dbg_victim.crash.default")
+        self.assertGreater(report["call"]["line"], 0)
+        self.assertEqual(report["call"]["original_aten"], ["aoti_dbg_victim.crash"])
+        (read, *_) = report["arguments"]
+        self.assertEqual((read["label"], read["written_by"]), ("buf0", "extern_kernels.mm (call 0)"))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -7,6 +7,8 @@ two runs can be compared as text. It must not use the library.
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
 import sys
 import threading
 import traceback
@@ -120,6 +122,18 @@ def threads() -> None:
     say("threads", results["one"], results["other"])
 
 
+def crash() -> None:
+    """Ends in an op of the author, behind a product."""
+
+    @torch.library.custom_op("aoti_dbg_victim::crash", mutates_args=())
+    def crash_in(x: torch.Tensor) -> torch.Tensor:
+        os.kill(os.getpid(), signal.SIGSEGV)
+        return x.clone()
+
+    crash_in.register_fake(torch.empty_like)
+    torch.compile(lambda x: crash_in(x @ x).cos())(randn(4, 4))
+
+
 CASES = [mlp, conv, attention, dynamic, sorting, custom_op, training, nan, threads] + [failing] * (device == "cpu")
 
 if __name__ == "__main__":
@@ -128,3 +142,5 @@ if __name__ == "__main__":
         if not chosen or case.__name__ in chosen:
             torch.manual_seed(0)
             case()
+    if "crash" in chosen:
+        crash()

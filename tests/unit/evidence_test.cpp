@@ -234,6 +234,26 @@ TEST_CASE("Of a folder of temporary files, only files with the model's name are 
           std::set<std::string>{"cabc.wrapper.cpp", "cabc.wrapper_metadata.json", "library.json"});
 }
 
+TEST_CASE("Of a Python wrapper its source is kept, and its call sites, and nothing next to it") {
+    const TempFolder folder;
+    const fs::path wrapper = folder.path() / "cache" / "cabc.py";
+    write_file(wrapper, "def call(args): ...");
+    write_file(folder.path() / "cache" / "cother.py", "");
+    write_file(folder.path() / "cache" / "ckernel.cpp", "");
+    fs::create_directories(folder.path() / "out");
+    const std::string out = (folder.path() / "out").string();
+    const Result<KeptEvidence> kept = keep_evidence(wrapper.string(), out, 1U << 20U, {}, R"({"sites":[]})");
+    REQUIRE(kept.ok());
+    CHECK(fs::path(kept.value().folder).filename().string().rfind("cabc-", 0) == 0);
+    CHECK(names_in(kept.value().folder) == std::set<std::string>{"cabc.py", "library.json", "sites.json"});
+    CHECK(read_text(fs::path(kept.value().folder) / "sites.json") == R"({"sites":[]})");
+    // Another description is not the same model.
+    const Result<KeptEvidence> other =
+        keep_evidence(wrapper.string(), out, 1U << 20U, {}, R"({"sites":[1]})");
+    REQUIRE(other.ok());
+    CHECK(other.value().folder != kept.value().folder);
+}
+
 TEST_CASE("The build id of a library is reported if it has one") {
     const TempFolder folder;
     fs::create_directories(folder.path() / "p");

@@ -151,6 +151,41 @@ TEST_CASE("Of packages with similar calls the one of the call's model is used") 
     CHECK(third.call.line == first.call.line);
 }
 
+TEST_CASE("The call of a Python wrapper is found in what was kept of it") {
+    const TempFolder folder;
+    describe(folder.path(), "cabc-1", R"({"library":"cabc.py","path":"/cache/cabc.py"})");
+    const fs::path package = folder.path() / "evidence" / "cabc-1";
+    write_text(package / "cabc.py",
+               "triton_poi_fused_0 = async_compile.triton('triton_poi_fused_0', '''\n  tl.x\n''')\n");
+    write_text(package / "models.jsonl", noted(0, "/cache/cabc.py"));
+    const Texts names = {"extern_kernels.mm", "triton_poi_fused_0"};
+    CHECK(Details(folder.path(), 0, names).call.line == 0);  // without sites.json
+
+    const auto argument = [](const std::string& label, const std::string& role) {
+        return R"({"label":")" + label + R"(","role":")" + role +
+               R"(","parameter":"","is_tensor":true,"view":[],"value":""})";
+    };
+    const auto site = [](const std::string& name, const std::string& kind, int line,
+                         const std::string& arguments) {
+        return R"({"name":")" + name + R"(","symbol":"","kind":")" + kind + R"(","line":)" +
+               std::to_string(line) + R"(,"nodes":[],"aten":["aten.mm"],"arguments":[)" + arguments + "]}";
+    };
+    write_text(
+        package / "sites.json",
+        R"({"path":"/cache/cabc.py","is_on_cuda":true,"inputs":["arg0_1"],"outputs":["buf1"],"sites":[)" +
+            site("extern_kernels.mm", "op", 90,
+                 argument("arg0_1", "reads") + "," + argument("buf0", "writes")) +
+            "," + site("triton_poi_fused_0", "triton", 94, argument("buf0", "reads")) +
+            R"(],"kernels":[],"allocations":[],"shared":[]})");
+    const Details found(folder.path(), 0, names);
+    CHECK(found.call.line == 94);
+    CHECK(found.call.package == "cabc-1");
+    CHECK(found.call.path == "/cache/cabc.py");
+    REQUIRE(found.arguments.size() == 1);
+    CHECK(found.arguments[0].label == "buf0");
+    CHECK(found.arguments[0].written_by == "extern_kernels.mm (call 0)");
+}
+
 TEST_CASE("The package is known even if the call's place in it is not") {
     const TempFolder folder;
     keep(folder.path(), "c-aaa", noted(0));

@@ -98,7 +98,7 @@ CrashArgument ArgumentDetails::details_of(const Argument& argument) const {
     details.label = argument.label();
     details.parameter = argument.parameter;
     details.what = argument.tensors.empty() ? argument.value : std::string();
-    if (!argument.parameter.empty())
+    if (!argument.parameter.empty() && argument.parameter != details.label)
         details.what.insert(0, details.what.empty() ? "" : " = ").insert(0, argument.parameter);
     if (details.what == details.label) details.what.clear();
     if (argument.tensors.empty()) {

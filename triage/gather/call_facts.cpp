@@ -26,6 +26,12 @@ std::vector<TensorOfRun> tensors_of_run_of(const RecordedProcess& process, const
     return map ? tensors_of_run(*map, call.run, call.model, call.sequence) : std::vector<TensorOfRun>();
 }
 
+/// True if the last call is a Triton kernel's own. A Python wrapper calls it like an op, and the launch is
+/// inside.
+bool is_triton(const FoundSource& source) {
+    return source.info.run.sites[source.sites.back()].kind == SiteKind::triton;
+}
+
 }  // namespace
 
 KeptPackages packages_of(const RecordedProcess& process) {
@@ -65,7 +71,7 @@ void add_call_facts(const RecordedProcess& process, const RecordedCalls& calls, 
     if (op) {
         CrashCall around = calls.details(*op);
         around.is_likely = call.is_likely;
-        call.inside = call_text(around);
+        set_around(around, call);
         if (call.model == ~0U) call.model = around.model;
     }
     const ring::Call& own = op ? *op : about;
@@ -75,7 +81,9 @@ void add_call_facts(const RecordedProcess& process, const RecordedCalls& calls, 
     const std::vector<TensorOfRun> tensors =
         source ? tensors_of_run_of(process, call) : std::vector<TensorOfRun>();
     std::optional<ArgumentDetails> arguments;
-    if (source) arguments.emplace(*source, names, op ? std::string() : launch_parameters(evidence), tensors);
+    const bool is_own = !op || (source && is_triton(*source));
+    if (source)
+        arguments.emplace(*source, names, is_own ? launch_parameters(evidence) : std::string(), tensors);
     if (arguments) evidence.arguments = arguments->arguments();
     if (arguments) arguments->add_places(evidence.arguments);
     if (!evidence.device) return;

@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kWrapper = ".wrapper.cpp";
+constexpr std::string_view kPythonWrapper = ".py";
 constexpr std::size_t kLongestLine = std::size_t{64} << 10U;
 
 /// Reads a number of that type into `number`. Returns false if it is not one.
@@ -89,8 +90,10 @@ const KeptPackage::Model* KeptPackage::find(std::uint32_t model) const {
 
 std::vector<std::string> KeptPackage::wrappers() const {
     std::vector<std::string> paths;
-    for (const fs::directory_entry& file : entries_of(folder))
-        if (file.path().string().ends_with(kWrapper)) paths.push_back(file.path().string());
+    for (const fs::directory_entry& file : entries_of(folder)) {
+        std::string path = file.path().string();
+        if (path.ends_with(kWrapper) || path.ends_with(kPythonWrapper)) paths.push_back(std::move(path));
+    }
     return paths;
 }
 

@@ -11,6 +11,8 @@
 #include "base/words.hpp"
 #include "model/call_matcher.hpp"
 #include "model/call_sites.hpp"
+#include "model/compiled_wrapper.hpp"
+#include "model/package_files.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -65,6 +67,15 @@ std::vector<std::uint32_t> sites_of(const WrapperInfo& info, const std::vector<s
     return sites;
 }
 
+/// `path` is a wrapper source. What the door of torch.compile found in a Python wrapper is beside it.
+WrapperInfo sites_in(const std::string& path) {
+    if (!path.ends_with(".py")) return read_call_sites_of(path.substr(0, path.size() - 3) + "so");
+    std::string description;
+    if (!read_file(path.substr(0, path.rfind('/')) + "/sites.json", description)) return {};
+    std::optional<CompiledWrapper> wrapper = read_compiled_wrapper(description);
+    return wrapper ? std::move(wrapper->info) : WrapperInfo();
+}
+
 /// A report may look up several calls, so the same note may come twice.
 void add_once(const std::string& note, std::vector<std::string>& notes) {
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
@@ -100,7 +111,7 @@ std::optional<FoundSource> find_source(const KeptPackages& packages, const std::
     std::vector<const KeptPackage*> found;
     for (const KeptPackage* package : candidates) {
         for (const std::string& path : package->wrappers()) {
-            WrapperInfo info = read_call_sites_of(path.substr(0, path.size() - 3) + "so");
+            WrapperInfo info = sites_in(path);
             std::vector<std::uint32_t> sites = sites_of(info, names);
             if (sites.empty()) continue;
             found.push_back(package);

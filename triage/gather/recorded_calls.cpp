@@ -80,7 +80,7 @@ bool RecordedCalls::was_alone(const ring::Call& failed) const {
 
 CrashCall RecordedCalls::launch_details(const ring::Call& launch) const {
     CrashCall call = details(launch);
-    if (const std::optional<ring::Call> op = around(launch)) call.inside = call_text(details(*op));
+    if (const std::optional<ring::Call> op = around(launch)) set_around(details(*op), call);
     return call;
 }
 
@@ -108,7 +108,9 @@ std::vector<CrashCall> RecordedCalls::before(const std::optional<ring::Call>& to
 
 std::vector<CrashCall> RecordedCalls::before_on_stream(const ring::Call& launch) const {
     return latest([&launch](const ring::Call& call) {
-        return call.record->seq < launch.record->seq &&
+        const bool is_around =
+            launch.record->back != 0 && call.record->seq == launch.record->seq - launch.record->back;
+        return call.record->seq < launch.record->seq && !is_around &&
                may_be_one_stream(recorded_stream(call), recorded_stream(launch));
     });
 }
