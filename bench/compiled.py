@@ -110,8 +110,8 @@ def main() -> None:
     parser.add_argument("--library", type=pathlib.Path)
     parser.add_argument("--torch-python", default=sys.executable)
     parser.add_argument("--results", type=pathlib.Path)
-    parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--repetitions", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=0.4)
     arguments = parser.parse_args()
     if arguments.worker is not None:
         return measure(arguments.device, os.fdopen(arguments.worker, "w"))

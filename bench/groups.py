@@ -69,6 +69,8 @@ _LAUNCH = ("{bench}/launch_bench", _MANY)
 _PRINTING_LAUNCH = ("{bench}/launch_bench", _FEW)
 _START = ("{bench}/start_bench", "20")
 _EMPTY = ("{gpu}/empty_kernels",)
+_IMPORT = ("{python}", "-c", "import time; begin = time.perf_counter_ns(); import torch; "
+           "print('value', time.perf_counter_ns() - begin)")  # fmt: skip
 
 
 _SHAPES = {
@@ -182,6 +184,11 @@ GROUPS = (
         Variant("level 0", _START, True, _OFF),
         Variant("level 3", _START, True, _LEVEL_3),
         Variant("triage", _START, True, {**_OFF, "AOTI_DBG_TRIAGE": "1", "AOTI_DBG_OUT": "{scratch}/out"}),
+    )),
+    Group("import", "import torch, in a program that compiles nothing", "ms", False, True, (
+        Variant("bare", _IMPORT),
+        Variant("level 0", _IMPORT, True, _OFF, limit=(ADDED, 20)),
+        Variant("level 2", _IMPORT, True, {**_LEVEL_3, "AOTI_DBG_LEVEL": "2"}, limit=(ADDED, 20)),
     )),
     Group("transformer-cpu", "Transformer of 2 layers, fp32, width 64, on one CPU thread, a run", "us", False, True,
           _transformer("cpu", False)),

@@ -86,6 +86,7 @@ class Runner:
             "gpu": str(arguments.programs.resolve()),
             "packages": str(arguments.packages.resolve()),
             "seconds": str(arguments.seconds),
+            "python": arguments.torch_python,
         }
         # A user's own settings must not affect the measurement.
         self.environment = {

@@ -458,6 +458,8 @@ bench_cases() {
 source "$root/tests/gpu/level_2.sh"
 # shellcheck source=level_1.sh
 source "$root/tests/gpu/level_1.sh"
+# shellcheck source=compiled.sh
+source "$root/tests/gpu/compiled.sh"
 # shellcheck source=triage.sh
 source "$root/tests/gpu/triage.sh"
 # shellcheck source=two_gpus.sh
