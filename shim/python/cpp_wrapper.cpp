@@ -131,6 +131,7 @@ bool begin_wrapper_run(ThreadState& state, const Slot& slot, const StubFrame& fr
     if (Object* const inputs = any_feature_active() ? inputs_of(slot, frame) : nullptr; inputs != nullptr)
         TorchHandles::borrow(inputs, run.values);
     CallStart start{slot.name, slot.kind, slot.model, frame.address(), 0, true};
+    start.passage.slot = &slot;
     start.passage.values = &run.values;
     bool is_recorded = false;
     while_others_run([&] { is_recorded = begin_call(state, start); });
