@@ -1,6 +1,7 @@
 #include "shim/python/cpp_wrapper.hpp"
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -55,6 +56,14 @@ bool wrap_entry(const python::Api& api, python::Object* module) {
     return api.PyModule_AddFunctions(module, methods->data()) == 0;
 }
 
+void say_that_runs_are_missing() {
+    static std::atomic<bool> said{false};
+    if (!said.exchange(true))
+        message(Severity::warn,
+                "runs of a C++ wrapper of torch.compile are not intercepted: this PyTorch calls it in an "
+                "unknown way. Only its kernels are.");
+}
+
 /// In the import slot of a wrapper, instead of the function that creates its module.
 python::Object* create_module(void* definition, int version) {
     const python::Api& api = *python::api();
@@ -68,27 +77,33 @@ python::Object* create_module(void* definition, int version) {
         switch_off("out of memory while reading a C++ wrapper");
     }
     api.PyErr_Clear();
-    if (!is_wrapped)
-        message(
-            Severity::warn,
-            "runs of a C++ wrapper of torch.compile are not intercepted: this PyTorch calls it in an unknown "
-            "way. Only its kernels are.");
+    if (!is_wrapped) say_that_runs_are_missing();
     return module;
+}
+
+bool replace_creator(const void* init_function) {
+    const std::optional<LoadedObject> object = object_at(init_function);
+    bool is_replaced = false;
+    if (!object) return false;
+    for_each_import(*object, [&](const ImportSlot& import) {
+        if (std::string_view(import.symbol) != "PyModule_Create2") return;
+        is_replaced = write_slot(*object, import, reinterpret_cast<void*>(&create_module)).ok();
+    });
+    return is_replaced;
 }
 
 }  // namespace
 
 void cpp_wrapper_found(const void* init_function) {
+    const ErrnoKeeper errno_keeper;
     if (python::api() == nullptr) return;
     const std::uint16_t model = add_model_of(init_function, "PyInit_inductor_entry_cpp");
-    const std::optional<LoadedObject> object = object_at(init_function);
-    if (model == ring::kNoModel || !object) return;
-    for_each_import(*object, [&object](const ImportSlot& import) {
-        if (std::string_view(import.symbol) != "PyModule_Create2") return;
-        if (Status written = write_slot(*object, import, reinterpret_cast<void*>(&create_module));
-            !written.ok())
-            message(Severity::warn, "%s. Runs of this model are not intercepted.", written.message().c_str());
-    });
+    if (model == ring::kNoModel) return;
+    try {
+        if (!replace_creator(init_function)) say_that_runs_are_missing();
+    } catch (...) {
+        switch_off("out of memory while binding a C++ wrapper");
+    }
 }
 
 namespace python {
