@@ -40,6 +40,12 @@ void BodyMemory::free(std::string_view name) {
         body_.frees.push_back({keeper_.keep(name), position()});
 }
 
+void BodyMemory::set_input(std::size_t at, std::string_view name) {
+    if (!keeper_.allows(at, kMaxPositions)) return;
+    if (body_.inputs.size() <= at) body_.inputs.resize(at + 1);
+    body_.inputs[at] = keeper_.keep(name);
+}
+
 void BodyMemory::set_output(std::size_t at, TensorName tensor) {
     if (!keeper_.allows(at, kMaxPositions)) return;
     if (body_.outputs.size() <= at) body_.outputs.resize(at + 1);

@@ -32,6 +32,7 @@ class BodyMemory {
     bool name_piece(std::string_view handle, std::string_view name);
     void share(std::string_view name, const TensorName& of, SharedMemory::How how);
     void free(std::string_view name);
+    void set_input(std::size_t at, std::string_view name);
     void set_output(std::size_t at, TensorName tensor);
 
   private:

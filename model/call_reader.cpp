@@ -127,6 +127,12 @@ bool CallReader::see_bookkeeping(const Statement& statement, const Callee& calle
         }
         return true;
     }
+    if (callee.name.starts_with("aoti_torch_item_")) {
+        // A C++ wrapper gets numbers as tensors: aoti_torch_item_int64(inputs[1], &arg1_1).
+        if (!parts.empty() && statement[parts[0].first].is_word("inputs"))
+            memory_.set_input(handle_index(statement, parts[0].first), made);
+        return true;
+    }
     if (callee.name == "aoti_torch_new_uninitialized_tensor") {
         scope_.declare_tensor(Scope::without_handle(made));
         return true;
@@ -235,7 +241,7 @@ void CallReader::see_view_dtype(const Statement& statement, const Parts& parts, 
 void CallReader::see_clone(const Statement& statement, const Parts& parts, const CallSite& site) {
     if (parts.size() != 2 || site.arguments.size() != 2 || site.arguments[0].tensors.empty()) return;
     if (!statement[parts[1].first + 1].is_word("output_handles")) return;
-    memory_.set_output(output_index(statement, parts[1].first + 1), TensorName(site.arguments[0].tensors[0]));
+    memory_.set_output(handle_index(statement, parts[1].first + 1), TensorName(site.arguments[0].tensors[0]));
 }
 
 }  // namespace aoti_dbg

@@ -86,6 +86,8 @@ class WrapperReader {
         if (function.is_word("run_impl") || function.is_word("inductor_entry_impl")) {
             info_.run = {};
             read_run_body(reader, callees_, info_, keeper_, info_.run);
+            // A C++ wrapper of torch.compile has no table of them.
+            if (info_.inputs.empty()) info_.inputs = info_.run.inputs;
         } else if (function.is_word("_const_run_impl")) {
             info_.folding = {};
             read_run_body(reader, callees_, info_, keeper_, info_.folding);

@@ -59,7 +59,7 @@ std::size_t number_value(const Token& token) {
     return value;
 }
 
-std::size_t output_index(const Statement& statement, std::size_t at) {
+std::size_t handle_index(const Statement& statement, std::size_t at) {
     return number_value(statement[at + 2]);
 }
 

@@ -27,8 +27,8 @@ std::optional<SiteKind> kind_by_name(const Callee& callee);
 
 /// Returns 12 for `12` or `12L`, and the largest number for anything else.
 std::size_t number_value(const Token& token);
-/// Returns N for `output_handles[N]` at `at`.
-std::size_t output_index(const Statement& statement, std::size_t at);
+/// Returns N for `output_handles[N]` or `inputs[N]` at `at`.
+std::size_t handle_index(const Statement& statement, std::size_t at);
 
 /// Fill in the names, types and access of the arguments from what is known of the callee. `kernel` may be
 /// null.

@@ -69,6 +69,7 @@ class BodyReader {
         const std::size_t inner = right.first + (is_moved ? 5 : 0);
         if (statement[inner].is_word("inputs") || first.is_word("constants_")) {
             scope_.declare_tensor(name);
+            if (!first.is_word("constants_")) memory_.set_input(handle_index(statement, inner), name);
             return;
         }
         if (is_handle(statement[left.first])) {
@@ -124,9 +125,9 @@ class BodyReader {
     }
 
     void see_output(const Statement& statement, TokenRange left, TokenRange right) {
-        const std::size_t at = output_index(statement, left.first);
+        const std::size_t at = handle_index(statement, left.first);
         if (statement[right.first].is_word("output_handles")) {  // the same tensor twice
-            const std::size_t other = output_index(statement, right.first);
+            const std::size_t other = handle_index(statement, right.first);
             if (other < body_.outputs.size()) memory_.set_output(at, TensorName(body_.outputs[other]));
         } else {
             memory_.set_output(at, scope_.tensor(statement, right).value_or(TensorName{}));

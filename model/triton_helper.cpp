@@ -43,10 +43,13 @@ class HelperReader {
     void see_parameters(const Statement& head, std::size_t open) {
         std::vector<TokenRange> parts;
         head.split(open, parts);
+        bool is_own = true;
         for (const TokenRange& part : parts) {
             const std::size_t assigned = head.find('=', part);
             const std::string_view name = declared(head, {part.first, assigned});
-            if (is_launcher_parameter(name)) break;
+            is_own = is_own && !is_launcher_parameter(name);
+            has_kernel_table_ = has_kernel_table_ || name == "kernels_";
+            if (!is_own) continue;
             if (!keeper_.allows_entry()) break;
             indices_.emplace(name, static_cast<std::uint32_t>(kernel_.parameters.size()));
             kernel_.parameters.push_back({keeper_.keep(name), {}, Role::reads});
@@ -71,9 +74,10 @@ class HelperReader {
         }
     }
 
-    /// True for loadKernel(triton_poi_fused_0_result.cubin_path, ...). Such a wrapper does not contain the
-    /// kernel's Python source (PyTorch 2.12 and later, autotune_at_compile_time=False).
-    [[nodiscard]] bool is_tuned_by_wrapper() const { return is_tuned_by_wrapper_; }
+    /// True for two wrappers that do not contain the kernel's Python source: loadKernel(
+    /// triton_poi_fused_0_result.cubin_path, ...) tunes it (PyTorch 2.12 and later,
+    /// autotune_at_compile_time=False), and a C++ wrapper of torch.compile has no kernel table.
+    [[nodiscard]] bool lacks_source() const { return is_tuned_by_wrapper_ || !has_kernel_table_; }
 
   private:
     /// Reads `loadKernel("/tmp/x/c2ee.cubin", "triton_poi_fused_0", 0, cubin_dir_)`.
@@ -126,6 +130,7 @@ class HelperReader {
     std::map<std::string_view, std::uint32_t> indices_;    // parameter indices by name
     std::map<std::string_view, std::uint32_t> variables_;  // parameter indices by variable
     bool is_tuned_by_wrapper_ = false;
+    bool has_kernel_table_ = false;
 };
 
 /// Recognizes a Python string. The lexer returns 'name' as a quoted token, whatever its quotes.
@@ -278,7 +283,7 @@ std::optional<TritonKernelInfo> read_triton_helper(const Statement& head, Statem
     helper.see_parameters(head, open);
     for_each_in_block(reader, [&](const Statement& statement) { helper.see(statement); });
     read_triton_source(kernel.source, kernel, keeper);
-    if (helper.is_tuned_by_wrapper() && kernel.source.empty() && kernel.name.starts_with("triton_")) {
+    if (helper.lacks_source() && kernel.source.empty() && kernel.name.starts_with("triton_")) {
         for (TritonParameter& parameter : kernel.parameters)
             parameter.role = role_by_name(parameter.name);
     }

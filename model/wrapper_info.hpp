@@ -149,6 +149,7 @@ struct RunBody {
     std::vector<SharedMemory> shared_memory;
     std::vector<Allocation> allocations;
     std::vector<Free> frees;
+    std::vector<std::string> inputs;                          // by position, as the body names them
     std::vector<TensorName> outputs;                          // by position
     std::map<std::string, std::string, std::less<>> symbols;  // s77 -> arg2_1_size[0], int_array_3 -> {1L}
 };

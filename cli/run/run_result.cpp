@@ -57,9 +57,9 @@ Account account_of(const std::optional<Seen>& seen, const Finding& finding, Prog
 }
 
 constexpr const char* kLikelyReasons =
-    "Likely reasons: (1) The program uses only eager mode, or torch.compile with C++ wrappers. (2) "
-    "The model runs in a process without the library (sudo, env -i, a container, a running server). (3) "
-    "The program ended before it loaded the model.";
+    "Likely reasons: (1) The program uses only eager mode. (2) The model runs in a process without the "
+    "library (sudo, env -i, a container, a running server). (3) The program ended before it loaded the "
+    "model.";
 
 /// Warns about all processes of the run. No single process can, because it does not know the others.
 void warn_if_nothing_seen(const std::optional<Seen>& seen, ProgramEnd end) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "shim/runtime/loaded_object.hpp"
+#include "shim/runtime/shim_api.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -25,7 +26,9 @@ TorchRelease release_of_model(const LoadedObject& object) {
     for (const ContainerFunction& function : kContainerFunctions) {
         if (function.since > newest && defines(object, function.name)) newest = function.since;
     }
-    return newest;
+    // A wrapper of torch.compile defines none, but the PyTorch that runs it has compiled it.
+    const void* const shim_function = newest == 0 ? shim_function_of(object) : nullptr;
+    return shim_function == nullptr ? newest : find_torch_library(shim_function).release;
 }
 
 bool is_container_name(const char* name) {

@@ -1,7 +1,5 @@
 #include "shim/calls/models.hpp"
 
-#include <link.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -83,23 +81,6 @@ std::atomic<std::uint64_t> g_unbound{0};
 Registry& registry() {
     static auto* instance = new Registry;
     return *instance;
-}
-
-struct LoaderCounts {
-    std::uint64_t loaded = 0;
-    std::uint64_t unloaded = 0;
-};
-
-LoaderCounts loader_counts() {
-    LoaderCounts counts;
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, std::size_t, void* out) {
-            static_cast<LoaderCounts*>(out)->loaded = info->dlpi_adds;
-            static_cast<LoaderCounts*>(out)->unloaded = info->dlpi_subs;
-            return 1;
-        },
-        &counts);
-    return counts;
 }
 
 void publish_live(const Registry& all) {
@@ -243,47 +224,40 @@ void name_unknown_function(const char* name) {
         name);
 }
 
-/// Does the work of container_function_found(). Sets `arrived` to a model that was unknown before.
-void* look_up_container_function(const char* name, void* found, const Model*& arrived) {
-    const RegistryLock lock;
-    if (!lock.held()) {
-        message(Severity::warn, "cannot intercept '%s': the dynamic loader and a model wait for each other.",
-                name);
-        return found;
-    }
-    Registry& all = registry();
+/// Needs models_mutex. Returns the model whose library contains `address`, or null. Sets `arrived` to a model
+/// that was unknown before.
+Model* model_behind(Registry& all, const void* address, const Model*& arrived) {
     // The loader may have replaced the library with another at the same address since the last check.
     const std::uint64_t unloaded = loader_counts().unloaded;
-    Model* model = find_live(all, found);
+    Model* model = find_live(all, address);
     if (model == nullptr || model->loads != unloaded) {
         const std::vector<LoadedObject> objects = loaded_objects();
         retire_gone(all, objects);
-        model = find_live(all, found);
+        model = find_live(all, address);
         for (const LoadedObject& object : objects) {
-            if (model != nullptr || !object.contains(reinterpret_cast<std::uintptr_t>(found))) continue;
+            if (model != nullptr || !object.contains(reinterpret_cast<std::uintptr_t>(address))) continue;
             model = arrive(all, object, object.is_program);
             arrived = model;
         }
         if (model != nullptr) model->loads = unloaded;
     }
-    if (model == nullptr) return found;
-    const ContainerFunction* const function = find_container_function(name);
-    if (function == nullptr) {
-        name_unknown_function(name);
-        return found;
-    }
-    void* const stub = container_stub(*function, found, model->object, model->number);
-    return stub != nullptr ? stub : found;
+    return model;
 }
 
-}  // namespace
-
-void* container_function_found(const char* name, void* found) {
+/// Calls `use` with the model whose library contains `address`, unless there is none.
+template <typename Use>
+void with_model_behind(const void* address, const char* name, Use use) {
     const int kept_errno = errno;
-    void* handed_out = found;
     try {
         const Model* arrived = nullptr;
-        handed_out = look_up_container_function(name, found, arrived);
+        {
+            const RegistryLock lock;
+            Model* const model = lock.held() ? model_behind(registry(), address, arrived) : nullptr;
+            if (model != nullptr) use(*model);
+            if (!lock.held())
+                message(Severity::warn,
+                        "cannot intercept '%s': the dynamic loader and a model wait for each other.", name);
+        }
         // Before the first call, the evidence is not kept. That call keeps it.
         const Session* const session = wiped_page().session.load(std::memory_order_acquire);
         if (arrived != nullptr && session != nullptr && session->has_calls()) keep_evidence_of(*arrived);
@@ -291,7 +265,25 @@ void* container_function_found(const char* name, void* found) {
         switch_off("out of memory while binding a model");
     }
     errno = kept_errno;
+}
+
+}  // namespace
+
+void* container_function_found(const char* name, void* found) {
+    void* handed_out = found;
+    with_model_behind(found, name, [&](const Model& model) {
+        const ContainerFunction* const function = find_container_function(name);
+        if (function == nullptr) return name_unknown_function(name);
+        void* const stub = container_stub(*function, found, model.object, model.number);
+        if (stub != nullptr) handed_out = stub;
+    });
     return handed_out;
+}
+
+std::uint16_t add_model_of(const void* function, const char* name) {
+    std::uint16_t number = ring::kNoModel;
+    with_model_behind(function, name, [&](const Model& model) { number = model.number; });
+    return number;
 }
 
 std::uint16_t add_described_model(const std::string& path, std::unique_ptr<Parts> parts) {

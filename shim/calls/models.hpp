@@ -16,6 +16,10 @@ class Parts;
 /// what dlsym gives its caller: a stub, or `found`.
 void* container_function_found(const char* name, void* found);
 
+/// Adds the library that contains `function` as a model, unless it is known. Returns its number, or kNoModel.
+/// `name` is what the program looked up.
+std::uint16_t add_model_of(const void* function, const char* name);
+
 /// Adds a model that no library contains, such as a Python wrapper. `parts` are those of the features.
 /// Returns kNoModel if there is no number left.
 std::uint16_t add_described_model(const std::string& path, std::unique_ptr<Parts> parts);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "shim/calls/models.hpp"
+#include "shim/python/cpp_wrapper.hpp"
 #include "shim/python/python_door.hpp"
 #include "shim/runtime/driver_table.hpp"
 #include "shim/runtime/loaded_object.hpp"
@@ -32,6 +33,14 @@ void* really_look_up(void* handle, const char* name, const void* caller, bool is
     return real_dlsym(everywhere, name);  // fails again and sets the message for dlerror()
 }
 
+/// The name is PyInit__C or that of a C++ wrapper.
+void python_module_found(const char* name, const void* init_function) {
+    if (strcmp(name, "PyInit__C") == 0)
+        open_python_door(init_function);
+    else
+        cpp_wrapper_found(init_function);
+}
+
 }  // namespace
 
 }  // namespace aoti_dbg
@@ -46,7 +55,7 @@ extern "C" __attribute__((visibility("hidden"))) void* aoti_dbg_dlsym_of_interes
     ensure_process_ready();
     if (hook != nullptr) return substitute_looked_up(*hook, found);
     if (name[0] == 'P') {
-        if (observing()) open_python_door(found);
+        if (observing()) python_module_found(name, found);
         return found;
     }
     if (is_container_name(name) && observing()) return container_function_found(name, found);

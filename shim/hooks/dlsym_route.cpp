@@ -53,7 +53,9 @@ bool is_equal(const char* one, const char* other) {
 
 /// Compares exact names, because other libraries have names with the same prefix.
 bool is_of_interest(const char* name) {
-    if (begins_with(name, "AOTInductor") || is_equal(name, "PyInit__C")) return true;
+    if (begins_with(name, "AOTInductor") || is_equal(name, "PyInit__C") ||
+        is_equal(name, "PyInit_inductor_entry_cpp"))
+        return true;
     if (name[0] != 'c' || name[1] != 'u') return false;
     for (const char* driver_name : kDriverNames) {
         if (is_equal(name, driver_name)) return true;

@@ -8,6 +8,7 @@
 #include "shim/calls/run_failure.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/check/checks.hpp"
+#include "shim/python/cpp_wrapper.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/slots.hpp"
@@ -82,6 +83,9 @@ bool is_explained() {
         forget_explanation(*state);
     const std::uintptr_t address = frame.address();
     close_unwound_calls(*state, address);
+    if (slot.role == SlotRole::python_run)
+        return python::begin_wrapper_run(*state, slot, frame) ? StubTarget{slot.real, slot.stack_words}
+                                                              : jump;
 
     std::int64_t words = slot.stack_words;
     if (words == kUnknownWords) {
@@ -115,6 +119,7 @@ bool is_explained() {
         return;
     }
     if (slot.role == SlotRole::last_error) return explain_last_error(state, frame);
+    if (slot.role == SlotRole::python_run) return python::end_wrapper_run(state, frame);
     const std::uint64_t run = slot.role == SlotRole::run ? mark_of_run(state, frame.address()) : 0;
     end_call(state, frame.address(), static_cast<std::int32_t>(frame.results[0]));
     if (run != 0) fail_marked_run(state, run, slot, frame);

@@ -125,7 +125,7 @@ void report_name(ThreadState& state, const OpenCall& call, When when) {
     MeasuringThread& own = own_part(state);
     MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
     event.name_only = true;
-    event.site = &site_facts(nullptr, call);
+    event.site = &site_facts(call.measured, call);
     event.nesting = nesting_of(state);
     SeenCall seen;
     seen.call = event;

@@ -18,6 +18,7 @@ struct Method {
     const char* documentation;
 };
 inline constexpr int kFastCall = 0x80;
+inline constexpr int kVariableArguments = 0x1;  // METH_VARARGS: a tuple
 
 // Name, result, parameters.
 #define AOTI_DBG_PYTHON_FUNCTIONS(X)                                    \
@@ -34,11 +35,16 @@ inline constexpr int kFastCall = 0x80;
     X(PyEval_EvalCode, Object*, (Object*, Object*, Object*))            \
     X(Py_CompileString, Object*, (const char*, const char*, int))       \
     X(PyCFunction_NewEx, Object*, (Method*, Object*, Object*))          \
+    X(PyCFunction_GetFunction, void*, (Object*))                        \
+    X(PyCFunction_GetFlags, int, (Object*))                             \
+    X(PyModule_Create2, Object*, (void*, int))                          \
+    X(PyModule_AddFunctions, int, (Object*, Method*))                   \
     X(PyImport_ImportModule, Object*, (const char*))                    \
     X(PyObject_GetAttrString, Object*, (Object*, const char*))          \
     X(PyObject_IsInstance, int, (Object*, Object*))                     \
     X(PyObject_CallFunctionObjArgs, Object*, (Object*, ...))            \
     X(PyCapsule_GetPointer, void*, (Object*, const char*))              \
+    X(PyCapsule_IsValid, int, (Object*, const char*))                   \
     X(PyLong_AsLongLong, long long, (Object*))                          \
     X(PyLong_FromLongLong, Object*, (long long))                        \
     X(PyFloat_AsDouble, double, (Object*))                              \

@@ -17,6 +17,7 @@
 #include "shim/calls/models.hpp"
 #include "shim/calls/parts.hpp"
 #include "shim/calls/thread_state.hpp"
+#include "shim/python/python_lock.hpp"
 #include "shim/python/torch_handles.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
@@ -59,21 +60,6 @@ struct PythonModel {
     TorchLibrary torch;
     std::atomic<bool> is_kept{false};
 };
-
-/// Other threads may run Python meanwhile: what the library does can wait for the device, or for a reader of
-/// the log in another thread. Not if a call is only recorded, which never waits.
-template <typename Work>
-void while_others_run(Work work) {
-    if (!any_feature_active() && !showing()) return work();
-    void* const thread = api()->PyEval_SaveThread();
-    try {
-        work();
-    } catch (...) {
-        api()->PyEval_RestoreThread(thread);
-        throw;
-    }
-    api()->PyEval_RestoreThread(thread);  // an interpreter that ends may end this thread here
-}
 
 /// The library orders calls by the stack pointers of their callers. The interpreter may run all functions in
 /// one frame of its own, so calls inside a run get lower numbers. The first is above everything that the call

@@ -104,6 +104,19 @@ void TorchHandles::take(Object* sequence, PassedValues& to) {
     }
 }
 
+void TorchHandles::borrow(Object* capsules, PassedValues& to) {
+    const Api& python = *python::api();
+    const bool is_list = python.PyObject_IsInstance(capsules, python.list_type) == 1;
+    const std::ptrdiff_t count = is_list ? python.PySequence_Size(capsules) : 0;
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+        const Reference element(python.PySequence_GetItem(capsules, i));
+        PassedValue& value = to.values.emplace_back();
+        if (!element || python.PyCapsule_IsValid(element.get(), nullptr) != 1) continue;
+        value.kind = PassedValue::Kind::tensor;
+        value.tensor = python.PyCapsule_GetPointer(element.get(), nullptr);
+    }
+}
+
 void TorchHandles::release(PassedValues& of) {
     for (const PassedValue& value : of.values)
         if (value.tensor != nullptr) torch().delete_handle(value.tensor);

@@ -17,6 +17,8 @@ class TorchHandles {
     static TorchLibrary library();
     /// Appends the elements of a tuple or list. Elements that are neither tensors nor numbers become `other`.
     static void take(Object* sequence, PassedValues& to);
+    /// Appends the handles in a list of capsules. They stay the caller's.
+    static void borrow(Object* capsules, PassedValues& to);
     /// Deletes the handles.
     static void release(PassedValues& of);
 };

@@ -150,6 +150,18 @@ std::vector<LoadedObject> loaded_objects() {
     return objects;
 }
 
+LoaderCounts loader_counts() {
+    LoaderCounts counts;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* out) {
+            static_cast<LoaderCounts*>(out)->loaded = info->dlpi_adds;
+            static_cast<LoaderCounts*>(out)->unloaded = info->dlpi_subs;
+            return 1;
+        },
+        &counts);
+    return counts;
+}
+
 std::optional<LoadedObject> object_at(const void* address) {
     for (LoadedObject& object : loaded_objects()) {
         if (object.contains(reinterpret_cast<std::uintptr_t>(address))) return std::move(object);

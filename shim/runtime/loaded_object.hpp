@@ -32,6 +32,13 @@ std::optional<LoadedObject> object_at(const void* address);
 
 std::vector<LoadedObject> loaded_objects();
 
+/// How many objects the loader has loaded and unloaded since the start.
+struct LoaderCounts {
+    std::uint64_t loaded = 0;
+    std::uint64_t unloaded = 0;
+};
+LoaderCounts loader_counts();
+
 /// One imported function. `address` is where the object keeps its address. `own_definition` is its value in
 /// this object's symbol table, or 0 if the object does not define it. `symbol` lives as long as the object is
 /// mapped.

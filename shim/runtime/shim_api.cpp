@@ -63,11 +63,13 @@ std::optional<std::int32_t> dtype_code(const Library& library, DType dtype) {
     return code ? code : library.code(name);
 }
 
-/// Formats the result of aoti_torch_abi_version() like "2.11.0". The version has one byte per part, the
-/// highest byte first.
-std::string version_text(std::uint64_t version) {
-    const auto part = [version](unsigned shift) { return std::to_string((version >> shift) & 0xffU); };
-    return part(56) + "." + part(48) + "." + part(40);
+/// Reads the result of aoti_torch_abi_version(). It has one byte per part, the highest byte first.
+TorchLibrary describe(std::string path, std::uint64_t version) {
+    const auto part = [version](unsigned shift) { return static_cast<unsigned>((version >> shift) & 0xffU); };
+    const auto release = static_cast<TorchRelease>(100 * part(56) + part(48));
+    const std::string text =
+        std::to_string(part(56)) + "." + std::to_string(part(48)) + "." + std::to_string(part(40));
+    return {std::move(path), text, release};
 }
 
 }  // namespace
@@ -127,7 +129,9 @@ std::optional<ShimApi> find_shim_api(const void* shim_function) {
 ShimApi::CurrentStream find_current_stream(const LoadedObject& model) {
     const void* guard = nullptr;
     for_each_import(model, [&](const ImportSlot& import) {
-        const bool is_guard = std::string_view(import.symbol) == "aoti_torch_create_cuda_stream_guard";
+        const std::string_view symbol = import.symbol;
+        const bool is_guard = symbol == "aoti_torch_create_cuda_stream_guard" ||
+                              symbol == "aoti_torch_get_current_cuda_stream";  // of a C++ wrapper
         if (is_guard && import.own_definition == 0 && !is_stub(*import.address))
             guard = real_behind(model, import);
     });
@@ -145,7 +149,7 @@ TorchLibrary find_torch_library(const void* shim_function) {
     const Library library(*object);
     std::uint64_t (*version)() = nullptr;
     if (!library.find("aoti_torch_abi_version", version)) return {};
-    return {library.path(), version_text(version())};
+    return describe(library.path(), version());
 }
 
 }  // namespace aoti_dbg

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "shim/runtime/shim_table.hpp"
 #include "stats_kernels/tensor_view.hpp"
 
 namespace aoti_dbg {
@@ -63,16 +64,17 @@ const void* shim_function_of(const LoadedObject& model);
 /// missing.
 std::optional<ShimApi> find_shim_api(const void* shim_function);
 
-/// Returns null if the model uses no stream guard, as models without CUDA. PyTorch's CUDA functions have a
-/// library of their own. Call it before the slots of the model are bound.
+/// Returns null if the model does not deal with streams, as models without CUDA. PyTorch's CUDA functions
+/// have a library of their own. Call it before the slots of the model are bound.
 ShimApi::CurrentStream find_current_stream(const LoadedObject& model);
 
 /// The libtorch that a model calls, as the libtorch describes itself.
 struct TorchLibrary {
     std::string path;
     std::string version;  // for example "2.11.0"
+    TorchRelease release = 0;
 };
-/// Both strings are empty if the libtorch has no version getter, as before release 2.9.
+/// All are empty if the libtorch has no version getter, as before release 2.9.
 TorchLibrary find_torch_library(const void* shim_function);
 
 }  // namespace aoti_dbg

@@ -32,6 +32,7 @@ enum class SlotRole : std::uint8_t {
     made,        // the model allocates a tensor
     freed,       // the model frees a tensor
     last_error,  // the caller asks why a function of the model failed
+    python_run,  // Python calls a C++ wrapper of torch.compile
 };
 
 /// The number of stack arguments is unknown. The thunk repeats as many words as are safe to read, at most

@@ -241,9 +241,8 @@ bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t r
     return !is_created || (when == When::after && result == 0);
 }
 
-namespace {
-
-void find_end_handles(const OpenCall& run, bool are_inputs, std::vector<TensorHandle>& handles) {
+void find_end_handles(const OpenCall& run, EventSide side, std::vector<TensorHandle>& handles) {
+    const bool are_inputs = side == EventSide::inputs;
     handles.clear();
     if (run.passage.values != nullptr) {
         for (const PassedValue& value : run.passage.values->values)
@@ -255,11 +254,9 @@ void find_end_handles(const OpenCall& run, bool are_inputs, std::vector<TensorHa
     if (passed != nullptr) handles.assign(passed, passed + frame.integer(are_inputs ? 2 : 4));
 }
 
-}  // namespace
-
 CUcontext find_end_tensors(CallTensors& own, const MeasuredModel& model, const OpenCall& run,
                            EventSide side) {
-    find_end_handles(run, side == EventSide::inputs, own.handles);
+    find_end_handles(run, side, own.handles);
     begin_finding(own);
     own.tensors.resize(own.handles.size());
     CUcontext context = nullptr;

@@ -106,6 +106,9 @@ const SiteFacts& site_facts(const MeasuredModel* model, const OpenCall& call);
 /// True if the i-th argument is a tensor that can be inspected. A call that failed may have created nothing.
 bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t result);
 
+/// Fills `handles` with the inputs or the outputs of a run. An absent one is null.
+void find_end_handles(const OpenCall& run, EventSide side, std::vector<TensorHandle>& handles);
+
 /// Fills `tensors` with the inputs or the outputs of a run. Returns the context of the first tensor on a
 /// device, or null if there is none. Before the model sets its device, this thread may have no context or a
 /// different one.

@@ -38,10 +38,13 @@ void LifetimeObserver::model_loads(const LoadedObject& /*object*/, Parts& parts,
 [[gnu::hot]] void LifetimeObserver::before(ThreadState& state, OpenCall& call) const {
     const StubFrame* const frame = call.passage.frame;
     if (call.measured == nullptr || (frame == nullptr && call.passage.values == nullptr)) return;
-    if (call.kind != ring::CallKind::run || frame == nullptr) return find_stream(call);
-    call.stream = frame->integer(5);
-    const auto* const inputs = reinterpret_cast<const TensorHandle*>(frame->integer(1));
-    note_inputs(state, *call.measured, call, inputs, frame->integer(2));
+    if (call.kind == ring::CallKind::run && frame != nullptr)
+        call.stream = frame->integer(5);
+    else
+        find_stream(call);
+    // Nothing says when a Python wrapper frees its inputs. Its runs have no slot.
+    if (call.kind == ring::CallKind::run && call.passage.slot != nullptr)
+        note_inputs(state, *call.measured, call);
 }
 
 [[gnu::hot]] void LifetimeObserver::after(ThreadState& state, OpenCall& call, std::int32_t result) const {

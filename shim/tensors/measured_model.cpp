@@ -87,7 +87,7 @@ std::span<const std::uint32_t> MeasuredModel::launched_at(const SitePlan& site) 
 }
 
 const PlannedArgument& MeasuredModel::input(std::size_t n) const {
-    return n < inputs_.size() ? inputs_[n] : unknown_end(true, n);
+    return n < inputs_.size() && !inputs_[n].label.empty() ? inputs_[n] : unknown_end(true, n);
 }
 
 const PlannedArgument& MeasuredModel::output(std::size_t n) const {

@@ -287,14 +287,17 @@ void start_tensor_map(Session& session) {
         session.add(std::make_unique<TensorMapPart>(tensors_path(session.ring()->path()), "tensors"));
 }
 
-void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
-                 const TensorHandle* handles, std::size_t count) {
+void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run) {
     TensorMapFile* const map = map_of(state, model);
-    if (map == nullptr || handles == nullptr) return;
+    if (map == nullptr) return;
     CallTensors& own = tensors_of(state);
-    for (std::size_t i = 0; i < count; ++i) {
+    find_end_handles(run, EventSide::inputs, own.handles);
+    for (std::size_t i = 0; i < own.handles.size(); ++i) {
+        TensorHandle const handle = own.handles[i];
         tensors::Slot slot{};
-        if (!is_on_gpu(model.api(), handles[i]) || !find_memory(own, model.api(), handles[i], slot)) continue;
+        if (handle == nullptr || !is_on_gpu(model.api(), handle) ||
+            !find_memory(own, model.api(), handle, slot))
+            continue;
         set_name(model.input(i).label, slot);
         add(state, *map, run, tensors::Origin::input, slot);
     }

@@ -85,9 +85,8 @@ struct TensorLifetimes {
 /// Gives the session a map of tensors next to the ring, if the options request it.
 void start_tensor_map(Session& session);
 
-/// Records the `count` inputs of a run that starts.
-void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run,
-                 const TensorHandle* handles, std::size_t count);
+/// Records the inputs of a run that starts.
+void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall& run);
 /// Advances the innermost run, which belongs to `model`, to the matched call.
 void note_site(ThreadState& state, const MeasuredModel& model, const CallMatcher::Match& match);
 /// Records the tensor that aoti_torch_empty_strided returned.

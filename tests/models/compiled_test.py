@@ -3,47 +3,18 @@ library, which gets their wrappers from Inductor's cache. The program must not n
 name, its tensors and its line.
 """
 
-import json
-import pathlib
-import tempfile
 import unittest
 
-import support
-
-CPU_CASES = ["mlp", "conv", "attention", "dynamic", "sorting", "custom_op", "training", "nan", "threads", "failing"]
+from compiled_support import CompiledTest
 
 
-class Compiled(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
-        cls.bare = cls.run_victim(preload=False)
-        cls.seen = cls.run_victim(preload=True, AOTI_DBG_LEVEL="2", AOTI_DBG_CHECK="nan", AOTI_DBG_OUT="seen")
-        assert cls.bare.code == 0, cls.bare.stderr
-        (path,) = [path for path in cls.folder.glob("seen/**/events.jsonl") if path.read_text().count('"call"') > 20]
-        cls.events = [json.loads(line) for line in path.read_text().splitlines()]
-        cls.calls = [event for event in cls.events if event["event"] == "call"]
-
-    @classmethod
-    def run_victim(cls, *cases: str, preload: bool, **environment: str) -> support.Outcome:
-        environment["TORCHINDUCTOR_CACHE_DIR"] = str(cls.folder / "inductor")
-        return support.run_victim(
-            "cpu", *cases, folder=cls.folder, preload=preload, script="compiled_victim.py", **environment
-        )
-
-    def kernels_of_run(self, run: int) -> list[str]:
-        return [call["kernel"] for call in self.calls if call["side"] == "before" and call.get("run") == run]
-
-    def arguments(self, kernel: str, side: str, which: int = 0) -> dict:
-        calls = [call for call in self.calls if call.get("kernel", "").startswith(kernel) and call["side"] == side]
-        return {argument["label"]: argument for argument in calls[which]["arguments"]}
+class Compiled(CompiledTest):
+    cases = (
+        "mlp", "conv", "attention", "dynamic", "sorting", "custom_op", "training", "nan", "threads", "failing",
+    )  # fmt: skip
 
     def test_the_program_prints_the_same_and_its_exceptions_have_the_same_place(self):
-        self.assertEqual(self.seen.code, 0, self.seen.stderr)
-        self.assertEqual(self.seen.stdout, self.bare.stdout)
-        self.assertEqual({line.split()[0] for line in self.bare.stdout.splitlines()}, set(CPU_CASES))
+        self.assert_unnoticed()
 
     def test_each_kernel_has_its_name_as_pytorch_writes_it(self):
         mlp = ["extern_kernels.addmm", "cpp_fused_gelu_0", "extern_kernels.addmm"]
@@ -79,23 +50,16 @@ class Compiled(unittest.TestCase):
         self.assertIn("aten.addmm", sites["extern_kernels.addmm"]["original_aten"])
 
     def test_a_nan_is_found_where_it_is_made(self):
-        log = "".join(path.read_text() for path in self.folder.glob("log.*.txt"))
+        log = self.log_of_seen()
         self.assertIn("[ finding 1: NaN in buf0, first made by cpp_fused_log_mul_0 ]", log)
         self.assertNotIn("[ finding 2", log)
 
     def test_a_pattern_selects_kernels_by_either_name(self):
         for pattern in ("extern_kernels.addmm", "addmm"):
-            seen = self.run_victim("mlp", preload=True, AOTI_DBG_KERNELS=pattern, AOTI_DBG_LOG=f"{pattern}.%p.txt")
-            self.assertEqual(seen.code, 0, seen.stderr)
-            lines = [line for path in self.folder.glob(f"{pattern}.*.txt") for line in support.read_log(path)]
-            self.assertEqual(support.kernels(lines), 4 * ["extern_kernels.addmm"])
+            self.assertEqual(self.kernels_with(pattern, "mlp"), 4 * ["extern_kernels.addmm"])
 
     def test_level_1_saves_the_tensors_of_the_chosen_kernels(self):
-        seen = self.run_victim(
-            "mlp", preload=True, AOTI_DBG_LEVEL="1", AOTI_DBG_KERNELS="cpp_fused_gelu_0", AOTI_DBG_OUT="saved"
-        )
-        self.assertEqual(seen.code, 0, seen.stderr)
-        files = sorted(path.name for path in self.folder.glob("saved/**/*cpp_fused_gelu_0*.pt"))
+        files = self.files_saved_of("cpp_fused_gelu_0", "mlp")
         self.assertEqual(len(files), 4, files)  # before and after, in two runs
 
     def test_a_crash_report_has_the_line_the_tensors_and_who_wrote_them(self):

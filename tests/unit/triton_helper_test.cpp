@@ -78,5 +78,42 @@ TEST_CASE("Helpers of newer releases are read; without the kernel's source, name
     CHECK(info.run.sites[0].arguments[1].role == Role::writes);
 }
 
+TEST_CASE("A C++ wrapper of torch.compile is read; its inputs have the names of the body") {
+    const WrapperInfo info = read_wrapper(
+        "static CUfunction triton_poi_fused_add_0 = nullptr;\n"
+        "template <typename in_ptr0_type_, typename out_ptr0_type_>\n"
+        "static inline void call_triton_poi_fused_add_0(\n"
+        "    const in_ptr0_type_& in_ptr0,\n    const out_ptr0_type_& out_ptr0,\n    int64_t xnumel,\n"
+        "    int32_t device_idx_,\n    cudaStream_t stream_,\n"
+        "    const std::optional<std::string>& cubin_dir_ = std::nullopt\n){\n"
+        "    if (triton_poi_fused_add_0 == nullptr) {\n"
+        "        triton_poi_fused_add_0 = loadKernel(\"/tmp/x/c2ee.cubin\", \"triton_poi_fused_add_0\", 0, "
+        "cubin_dir_);\n    }\n"
+        "    CUdeviceptr var_0 = reinterpret_cast<CUdeviceptr>(in_ptr0.data_ptr());\n"
+        "    CUdeviceptr var_1 = reinterpret_cast<CUdeviceptr>(out_ptr0.data_ptr());\n"
+        "    int var_2 = xnumel;\n    void* kernel_args_[] = {&var_0, &var_1, &var_2};\n"
+        "    launchKernel(triton_poi_fused_add_0, 1, 1, 1, 4, 0, kernel_args_, stream_);\n}\n"
+        "void inductor_entry_impl(\n    AtenTensorHandle* input_handles,\n"
+        "    AtenTensorHandle* output_handles\n) {\n    py::gil_scoped_release_simple release;\n"
+        "    auto inputs = steal_from_raw_handles_to_raii_handles(input_handles, 2);\n    int64_t arg0_1;\n"
+        "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_item_int64(inputs[0], &arg0_1));\n"
+        "    auto arg1_1 = std::move(inputs[1]);\n    int64_t s77 = arg0_1;\n"
+        "    call_triton_poi_fused_add_0(arg1_1, buf0, s77, 0, stream0);\n    arg1_1.reset();\n"
+        "    output_handles[0] = buf0.release();\n} // inductor_entry_impl\n");
+    CHECK(info.inputs == std::vector<std::string>{"arg0_1", "arg1_1"});
+    REQUIRE(info.triton_kernels.size() == 1);
+    CHECK(info.triton_kernels[0].cubin == "c2ee");
+    REQUIRE(info.triton_kernels[0].parameters.size() == 3);
+    CHECK(info.triton_kernels[0].launched == std::vector<std::uint32_t>{0, 1, 2});
+    REQUIRE(info.run.sites.size() == 1);
+    const CallSite& add = info.run.sites[0];
+    REQUIRE(add.arguments.size() == 3);
+    CHECK(add.arguments[0].role == Role::reads);
+    CHECK(add.arguments[1].role == Role::writes);
+    CHECK(add.arguments[1].label() == "buf0");
+    REQUIRE(info.run.outputs.size() == 1);
+    CHECK(info.run.outputs[0].name == "buf0");
+}
+
 }  // namespace
 }  // namespace aoti_dbg
