@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "shim/calls/calls.hpp"
 #include "shim/calls/models.hpp"
 #include "shim/calls/parts.hpp"
+#include "shim/calls/run_failure.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/python/torch_handles.hpp"
 #include "shim/runtime/names.hpp"
@@ -203,7 +205,8 @@ Object* begin_run(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*c
 }
 
 Object* end_run(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*count*/) {
-    return guarded([&](ThreadState& state, PythonThread& own) {
+    std::optional<std::string> failure;
+    Object* const none = guarded([&](ThreadState& state, PythonThread& own) {
         // An exception may have left calls open.
         while (own.top() != nullptr && !own.top()->is_run)
             own.pop();
@@ -214,8 +217,14 @@ Object* end_run(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*cou
             return own.pop();
         }
         if (any_feature_active()) TorchHandles::take(arguments[1], own.top()->passed);
+        const std::uint64_t mark = mark_of_run(state, own.top()->frame);
         end(state, own);
+        failure = take_failure(state, mark);
     });
+    if (!failure) return none;
+    api()->Py_DecRef(none);
+    api()->PyErr_SetString(*api()->runtime_error, failure->c_str());
+    return nullptr;
 }
 
 Object* before(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*count*/) {
