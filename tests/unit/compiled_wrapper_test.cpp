@@ -16,7 +16,10 @@ const std::string kSound =
             {"label": "alpha", "role": "reads", "parameter": "alpha", "is_tensor": false, "is_view": false},
             {"label": "buf0", "role": "writes", "parameter": "out", "is_tensor": true, "is_view": false}]},
         {"name": "triton_poi_fused_0", "symbol": "", "kind": "triton", "line": 185, "nodes": [], "aten": [],
-         "arguments": [{"label": "buf1", "role": "makes", "parameter": "", "is_tensor": true, "is_view": false}]}]})";
+         "arguments": [{"label": "buf1", "role": "makes", "parameter": "", "is_tensor": true, "is_view": false}]}],
+        "expected": [
+        {"label": "arg0_1", "dtype": "", "alignment": 0, "line": 170, "op": ""},
+        {"label": "buf1", "dtype": "float32", "alignment": 16, "line": 186, "op": "torch.ops.x.y", "site": 1}]})";
 
 TEST_CASE("A description of a wrapper becomes its call sites, in order") {
     const std::optional<CompiledWrapper> wrapper = read_compiled_wrapper(kSound);
@@ -41,6 +44,20 @@ TEST_CASE("A description of a wrapper becomes its call sites, in order") {
     CHECK(run.sites[1].kind == SiteKind::triton);
     CHECK(run.sites[1].function == "triton_poi_fused_0");
     CHECK(run.sites[1].arguments[0].role == Role::makes);
+}
+
+TEST_CASE("A description says what the wrapper asserts of its tensors") {
+    const std::optional<CompiledWrapper> wrapper = read_compiled_wrapper(kSound);
+    REQUIRE(wrapper);
+    REQUIRE(wrapper->info.expected.size() == 2);
+    CHECK(wrapper->info.expected[0].name == "arg0_1");
+    CHECK(wrapper->info.expected[0].site == kNone);
+    const ExpectedTensor& result = wrapper->info.expected[1];
+    CHECK(result.dtype == "float32");
+    CHECK(result.alignment == 16);
+    CHECK(result.line == 186);
+    CHECK(result.site == 1);
+    CHECK(result.op == "torch.ops.x.y");
 }
 
 TEST_CASE("A text that is cut, or lacks something, is no description") {
