@@ -29,7 +29,7 @@ set(may_shim_findings runtime record calls tensors)
 foreach(feature measure save check faults)
   set(may_shim_${feature} runtime record calls tensors findings)
 endforeach()
-set(may_shim_python runtime calls tensors)
+set(may_shim_python runtime calls tensors check)
 set(may_shim_hooks runtime record calls tensors findings measure save check faults python)
 set(may_shim_library runtime record calls tensors findings measure save check faults python hooks)
 

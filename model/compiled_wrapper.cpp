@@ -81,6 +81,17 @@ CallSite read_site(const Json& json) {
     return site;
 }
 
+ExpectedTensor read_expected(const Json& json) {
+    ExpectedTensor expected;
+    expected.name = json.at("label").get<std::string>();
+    expected.dtype = json.at("dtype").get<std::string>();
+    expected.alignment = json.at("alignment").get<std::uint32_t>();
+    expected.line = json.at("line").get<std::uint32_t>();
+    if (json.contains("site")) expected.site = json.at("site").get<std::uint32_t>();
+    expected.op = json.at("op").get<std::string>();
+    return expected;
+}
+
 CompiledWrapper read(const Json& json) {
     CompiledWrapper wrapper;
     wrapper.path = json.at("path").get<std::string>();
@@ -97,6 +108,8 @@ CompiledWrapper read(const Json& json) {
         find_kernel(wrapper.info.triton_kernels, run.sites.back());
     }
     read_memory(json, run);
+    for (const Json& expected : json.at("expected"))
+        wrapper.info.expected.push_back(read_expected(expected));
     return wrapper;
 }
 

@@ -213,9 +213,20 @@ struct InputGuard {
     std::vector<std::int64_t> strides;        // by dimension, -1 if unknown
 };
 
+/// What a Python wrapper asserts of a tensor. The sizes and strides may be symbols, so each run says them.
+struct ExpectedTensor {
+    std::string name;
+    std::string dtype;            // float32, empty if nothing is said
+    std::uint32_t alignment = 0;  // of its offset, in bytes; 0 if nothing is said
+    std::uint32_t line = 0;
+    std::uint32_t site = kNone;  // the op that returns it, if it has a site
+    std::string op;              // its name; empty for an input
+};
+
 struct WrapperInfo {
     std::vector<std::string> inputs;  // by position
     std::vector<InputGuard> input_guards;
+    std::vector<ExpectedTensor> expected;   // in the order of the source
     bool has_weights = true;                // false if it gets its constants after loading
     std::vector<std::string> output_names;  // by position: output0; RunBody::outputs describes them
     std::vector<ConstantInfo> constants;    // by index

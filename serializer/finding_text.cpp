@@ -157,7 +157,7 @@ std::string argument_text(const FindingTensor& tensor) {
 
 void add_argument(const Finding& finding, std::string& out) {
     if (const std::string text = argument_text(finding.tensor); !text.empty())
-        add_line("argument", text, out);
+        add_line(finding.tensor.role == Role::makes ? "result" : "argument", text, out);
     add_line("expected", clean_text(finding.expected), out);
     add_line("got", clean_text(finding.found), out);
     if (!finding.advice.empty()) add_line("try", clean_text(finding.advice), out);
@@ -166,10 +166,11 @@ void add_argument(const Finding& finding, std::string& out) {
 }  // namespace
 
 std::string argument_title(const Finding& finding) {
+    const bool is_result = finding.tensor.role == Role::makes;
     const std::string label = clean_text(finding.tensor.label);
     const bool is_input = finding.kernel == kModelInputs;
     std::string subject = is_input ? "model" : clean_text(finding.kernel);
-    if (!label.empty()) subject += (is_input ? " input " : " argument ") + label;
+    if (!label.empty()) subject += (is_input ? " input " : is_result ? " result " : " argument ") + label;
     // For all other checks, the expectation names its subject itself.
     constexpr std::string_view kNamed[] = {"dtype", "device", "size", "rank", "stride"};
     const bool is_named = std::ranges::find(kNamed, finding.check) != std::end(kNamed);

@@ -25,6 +25,7 @@ struct PassedValue {
 struct PassedValues {
     std::uint32_t site = ~std::uint32_t{0};
     std::vector<PassedValue> values;
+    bool is_interrupted = false;  // an exception unwound the call that is no error, such as KeyboardInterrupt
 };
 
 /// How a call came in. A stub has a frame that exists until the call ends. A driver hook has a kernel's

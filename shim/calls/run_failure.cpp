@@ -50,8 +50,8 @@ void delete_outputs(const Slot& slot, const StubFrame& frame) {
 }  // namespace
 
 bool fail_run(ThreadState& state, const OpenCall& run) {
-    // A run without a cookie has no stub frame, so it does not return through us.
-    if (run.cookie == nullptr) return false;
+    // A run without a cookie has no stub frame, so it does not return through us. A Python wrapper does.
+    if (run.cookie == nullptr && run.passage.values == nullptr) return false;
     state.failing_run = run.mark;
     return true;
 }
@@ -76,6 +76,13 @@ void fail_marked_run(ThreadState& state, std::uint64_t mark, const Slot& slot, S
     if (static_cast<std::int32_t>(frame.results[0]) != 0) return;
     delete_outputs(slot, frame);
     frame.results[0] = kFailure;
+}
+
+std::optional<std::string> take_failure(ThreadState& state, std::uint64_t mark) {
+    if (mark == 0 || state.failing_run != mark) return std::nullopt;
+    state.failing_run = 0;
+    forget_explanation(state);
+    return std::move(state.parts.get<Explanation>().sentence);
 }
 
 void explain_failure(ThreadState& state, std::string sentence) {

@@ -2,9 +2,28 @@
 
 #include <utility>
 
+#include "shim/calls/thread_state.hpp"
 #include "shim/findings/measured_output.hpp"
+#include "shim/runtime/clock.hpp"
+#include "shim/tensors/call_tensors.hpp"
 
 namespace aoti_dbg {
+
+Finding finding_of(ThreadState& state, const OpenCall& call) {
+    Finding finding;
+    finding.sequence = call.seq;
+    finding.time_ns = unix_nanoseconds();
+    finding.thread = tensors_of(state).thread;
+    finding.stream = call.stream;
+    if (call.model != ring::kNoModel) finding.model = call.model;
+    if (call.run != ring::kNoRun) finding.run = call.run;
+    if (call.kind == ring::CallKind::run) {
+        finding.kernel = kModelInputs;
+        return finding;
+    }
+    if (call.number != ring::kNoCall) finding.call = call.number;
+    return finding;
+}
 
 void add_site(const SiteFacts& site, Finding& finding) {
     finding.kernel = site.kernel;

@@ -7,6 +7,12 @@
 
 namespace aoti_dbg {
 
+struct OpenCall;
+struct ThreadState;
+
+/// Returns a finding with the facts of the call, without the mismatch.
+Finding finding_of(ThreadState& state, const OpenCall& call);
+
 void add_site(const SiteFacts& site, Finding& finding);
 
 /// `tensor` is null if only the argument is known.

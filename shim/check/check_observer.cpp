@@ -8,6 +8,7 @@
 #include "shim/calls/thread_state.hpp"
 #include "shim/check/checks.hpp"
 #include "shim/check/model_checks.hpp"
+#include "shim/check/wrapper_checks.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/tensors/measured_model.hpp"
 
@@ -27,8 +28,9 @@ void CheckObserver::model_loads(const LoadedObject& /*object*/, Parts& parts, In
 
 [[gnu::hot]] void CheckObserver::before(ThreadState& state, OpenCall& call) const {
     if (call.kind == ring::CallKind::run) check_run(state, call.measured, call);
-    if (call.measured != nullptr && call.passage.parameters != nullptr)
-        check_launch(state, *call.measured, call);
+    if (call.measured == nullptr) return;
+    if (call.passage.parameters != nullptr) check_launch(state, *call.measured, call);
+    if (call.passage.values != nullptr) check_passed(state, *call.measured, call);
 }
 
 [[gnu::hot]] void CheckObserver::after(ThreadState& state, OpenCall& call, std::int32_t result) const {
@@ -36,7 +38,8 @@ void CheckObserver::model_loads(const LoadedObject& /*object*/, Parts& parts, In
 }
 
 void CheckObserver::unwind(ThreadState& state, OpenCall& call, std::uintptr_t frame) const {
-    if (call.passage.values == nullptr) check_unwound(state, frame);
+    const PassedValues* const passed = call.passage.values;
+    if (passed == nullptr || !passed->is_interrupted) check_unwound(state, frame);
 }
 
 }  // namespace aoti_dbg

@@ -21,7 +21,6 @@
 #include "shim/check/checked_pointers.hpp"
 #include "shim/check/mismatch.hpp"
 #include "shim/check/model_checks.hpp"
-#include "shim/runtime/clock.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/tensors/call_tensors.hpp"
@@ -70,22 +69,10 @@ class ChecksPart final : public SessionPart {
     }
 };
 
-/// Returns a finding with the facts of the call, without the mismatch.
+/// Also remembers the run, so that its failure is not a second finding.
 Finding finding_at(ThreadState& state, const OpenCall& call) {
     own_part(state).found_in_run = call.run;
-    Finding finding;
-    finding.sequence = call.seq;
-    finding.time_ns = unix_nanoseconds();
-    finding.thread = tensors_of(state).thread;
-    finding.stream = call.stream;
-    if (call.model != ring::kNoModel) finding.model = call.model;
-    if (call.run != ring::kNoRun) finding.run = call.run;
-    if (call.kind == ring::CallKind::run) {
-        finding.kernel = kModelInputs;
-        return finding;
-    }
-    if (call.number != ring::kNoCall) finding.call = call.number;
-    return finding;
+    return finding_of(state, call);
 }
 
 /// Returns the number of the input's facts, or 0 if unknown.
@@ -175,8 +162,7 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
     const std::uint64_t given = handles == nullptr ? 0 : run.passage.frame->integer(2);
     if (model == nullptr) return;
     ModelChecks& checks = checks_of(*model);
-    if (given != 0 && !checks.is_checkable() && checks.first_to_miss_checks())
-        g_unchecked_models.fetch_add(1, std::memory_order_relaxed);
+    if (given != 0 && !checks.is_checkable() && checks.first_to_miss_checks()) note_unchecked_model();
     const auto* container = reinterpret_cast<const void*>(run.passage.frame->integer(0));
     if (std::optional<Mismatch> wrong = checks.wrong_constants(container))
         report_mismatch(finding_at(state, run), std::move(*wrong));
@@ -275,6 +261,10 @@ void check_unwound(ThreadState& state, std::uintptr_t frame) {
     const MeasuredModel* const model = left.passage.any() ? measured_model(left.model) : nullptr;
     report_result(state, model, left, "an exception",
                   "read the exception. --level 2 shows the arguments of the call");
+}
+
+void note_unchecked_model() {
+    g_unchecked_models.fetch_add(1, std::memory_order_relaxed);
 }
 
 void start_checks(Session& session) {

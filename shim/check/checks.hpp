@@ -28,6 +28,9 @@ void check_unwound(ThreadState& state, std::uintptr_t frame);
 /// did to the constants.
 void check_result(ThreadState& state, MeasuredModel* model, const OpenCall& call, std::int32_t result);
 
+/// Counts a model whose inputs cannot be checked.
+void note_unchecked_model();
+
 /// Gives the session the count of models whose inputs cannot be checked.
 void start_checks(Session& session);
 

@@ -14,13 +14,15 @@ CallMoments RaceObserver::moments() const {
 }
 
 [[gnu::hot]] void RaceObserver::before(ThreadState& state, OpenCall& call) const {
-    const bool is_checked = call.measured != nullptr && call.passage.values == nullptr;
-    if (is_checked && call.is_own && !is_model_entry(call.kind))
+    if (call.measured != nullptr && call.is_own && !is_model_entry(call.kind))
         races::note_call(state, *call.measured, call, When::before);
 }
 
 [[gnu::hot]] void RaceObserver::after(ThreadState& state, OpenCall& call, std::int32_t result) const {
-    if (result == 0 && returns_tensors(call)) races::note_call(state, *call.measured, call, When::after);
+    const bool is_of_python =
+        call.measured != nullptr && call.passage.values != nullptr && call.site != kNone;
+    if (result == 0 && (is_of_python || returns_tensors(call)))
+        races::note_call(state, *call.measured, call, When::after);
 }
 
 }  // namespace aoti_dbg

@@ -8,8 +8,10 @@
 #   end_run(number, outputs)       its end; None after an exception
 #   before(number, site, values)   a kernel is about to be launched
 #   after(number, site, values)    it has been launched; the values are what an op returned
+#   expect(number, first, tensors, layouts)    the wrapper is about to assert sizes and strides
 #   complain(text)
 #   wants_values                   whether it inspects tensors at all
+#   wants_asserts                  whether it checks what the wrapper asserts
 import ast
 import builtins
 import json
@@ -21,7 +23,7 @@ TARGET = "torch._inductor.runtime.compile_tasks"
 PREFIX = "_aoti_dbg_"
 # Wrappers import what they call from here.
 DOOR = "_aoti_dbg"
-CALLBACKS = ("begin_run", "end_run", "before", "after")
+CALLBACKS = ("begin_run", "end_run", "before", "after", "expect")
 OPS = ("extern_kernels.", "torch.ops.", "aten.", "_quantized.", "inductor_ops.")
 # Ops of these names follow PyTorch's rule: only those that end in _ or have an `out` change an argument.
 PURE = ("extern_kernels.", "torch.ops.aten.", "torch.ops.prims.", "aten.")
@@ -96,6 +98,7 @@ class Wrapper:
     def __init__(self, tree, text, path):
         self.tree, self.path, self.lines = tree, path, text.splitlines()
         self.sites, self.inputs, self.outputs = [], [], []
+        self.asserted = Assertions()  # noqa: F821: assertions.py is in front of this text
         self.kernels = {}  # name -> ("triton" | "cpp", roles and names of its parameters)
         self.triton_kernels = []
         self.allocations, self.shared = [], []
@@ -127,7 +130,7 @@ class Wrapper:
 
     def kind_of(self, statement):
         """Return (name, symbol, kind, call) of a kernel statement, or None."""
-        call = statement.value
+        call = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
         name = dotted(call.func) if isinstance(call, ast.Call) else ""
         if name.endswith(".run") and (name[:-4] in self.kernels or name.startswith(("triton_", "multi_kernel_"))):
             return name[:-4], "", "triton", call
@@ -168,11 +171,11 @@ class Wrapper:
                 back = ast.Return(ast.Name(PREFIX + "result", ast.Load()))
                 changed += [ast.copy_location(taken, statement), ast.copy_location(back, statement)]
                 continue
-            found = None
-            if isinstance(statement, (ast.Expr, ast.Assign)):
-                found = self.kind_of(statement)
+            found = self.kind_of(statement)
             if found is None:
-                changed.append(statement)
+                is_early = statement in self.asserted.early
+                changed += [*([] if is_early else self.expect(statement, [statement])), statement]
+                self.asserted.follow(statement)
                 continue
             values, results = self.add_site(statement, statements[at + 1 :], *found)
             site = ast.Constant(len(self.sites) - 1)
@@ -185,6 +188,15 @@ class Wrapper:
         self.numbers.append(ast.Constant(-1))
         call = ast.Call(ast.Name(PREFIX + name, ast.Load()), [self.numbers[-1], *arguments], [])
         return ast.copy_location(ast.Expr(call), place)
+
+    def expect(self, place, asserted):
+        """Return the statement that checks what these statements assert, if any."""
+        arguments = self.asserted.arguments(asserted) if wants_asserts else []  # noqa: F821: the library's
+        return [self.call("expect", place, *arguments)] if arguments else []
+
+    def expect_inputs(self, function):
+        asserted, at = self.asserted.of_inputs(function, self.kind_of)
+        function.body[at:at] = self.expect(function.body[at], asserted)
 
     def results_of(self, statement, following):
         """Return the names of what a statement returns, with expressions for them: buf3, or buf4 = buf3[0]."""
@@ -230,6 +242,7 @@ class Wrapper:
                 add(keyword.value, "writes" if keyword.arg.startswith("out") else other, keyword.arg)
         results = self.results_of(statement, following)
         for label, _ in results:
+            self.asserted.made_by[label] = len(self.sites)
             made = {"label": label, "role": "makes", "parameter": "", "is_tensor": True, "view": [], "value": ""}
             arguments.append(made)
         nodes, aten = self.nodes_at.get(statement.lineno, ([], []))
@@ -247,6 +260,7 @@ class Wrapper:
         empty = ast.Assign([ast.Name(PREFIX + "result", ast.Store())], ast.Constant(None))
         begin = self.call("begin_run", first, ast.Name(argument, ast.Load()))
         end = self.call("end_run", first, ast.Name(PREFIX + "result", ast.Load()))
+        self.expect_inputs(function)
         # A signal's handler may raise as soon as begin_run() has returned.
         body = ast.Try([begin, *self.instrument(function.body, True)], [], [], [end])
         function.body = [ast.copy_location(empty, first), ast.copy_location(body, first)]
@@ -275,6 +289,7 @@ class Wrapper:
             # Partitions, and the bodies of control flow.
             is_part = isinstance(node, ast.FunctionDef) and [one.arg for one in node.args.args] == ["args"]
             if is_part and node is not outermost:
+                self.expect_inputs(node)
                 node.body = self.instrument(node.body, False)
         self.wrap(outermost, outermost.args.args[-1].arg)
         self.import_door()
@@ -282,7 +297,7 @@ class Wrapper:
         path = self.path.encode("utf-8", "replace").decode()
         described = {"path": path, "inputs": self.inputs, "outputs": self.outputs, "sites": self.sites}
         described |= {"kernels": self.triton_kernels, "allocations": self.allocations}
-        described["shared"] = self.shared
+        described |= {"shared": self.shared, "expected": self.asserted.described}
         described["is_on_cuda"] = any(ON_CUDA.match(line) for line in self.lines)
         number = add_model(json.dumps(described))  # noqa: F821: the library defines it
         for node in self.numbers:

@@ -21,7 +21,8 @@ const Api* look_up() {
 #undef AOTI_DBG_FIND
     is_complete = find(found.none, "_Py_NoneStruct") && find(found.long_type, "PyLong_Type") &&
                   find(found.float_type, "PyFloat_Type") && find(found.tuple_type, "PyTuple_Type") &&
-                  find(found.list_type, "PyList_Type") && is_complete;
+                  find(found.list_type, "PyList_Type") && find(found.exception, "PyExc_Exception") &&
+                  find(found.runtime_error, "PyExc_RuntimeError") && is_complete;
     return is_complete ? &found : nullptr;
 }
 

@@ -24,6 +24,8 @@ inline constexpr int kVariableArguments = 0x1;  // METH_VARARGS: a tuple
 #define AOTI_DBG_PYTHON_FUNCTIONS(X)                                    \
     X(PyErr_Clear, void, (void))                                        \
     X(PyErr_Occurred, Object*, (void))                                  \
+    X(PyErr_SetString, void, (Object*, const char*))                    \
+    X(PyErr_GetExcInfo, void, (Object**, Object**, Object**))           \
     X(Py_IncRef, void, (Object*))                                       \
     X(Py_DecRef, void, (Object*))                                       \
     X(PyDict_New, Object*, (void))                                      \
@@ -63,6 +65,8 @@ struct Api {
     Object* float_type = nullptr;
     Object* tuple_type = nullptr;
     Object* list_type = nullptr;
+    Object** exception = nullptr;  // these two are variables of the interpreter
+    Object** runtime_error = nullptr;
 };
 
 /// Returns null if the process has no Python that has all of them. Looks once.

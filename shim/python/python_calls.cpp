@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,10 @@
 #include "shim/calls/model_evidence.hpp"
 #include "shim/calls/models.hpp"
 #include "shim/calls/parts.hpp"
+#include "shim/calls/run_failure.hpp"
 #include "shim/calls/thread_state.hpp"
+#include "shim/check/checks.hpp"
+#include "shim/check/wrapper_checks.hpp"
 #include "shim/python/python_lock.hpp"
 #include "shim/python/torch_handles.hpp"
 #include "shim/runtime/names.hpp"
@@ -95,6 +99,7 @@ void begin(ThreadState& state, PythonThread& own, const CallStart& known, std::u
     opened.is_run = known.kind == ring::CallKind::run;
     opened.model = known.model;
     opened.passed.site = site;
+    opened.passed.is_interrupted = false;
     if (any_feature_active()) TorchHandles::take(values, opened.passed);
     CallStart start = known;
     start.frame = frame;
@@ -137,6 +142,7 @@ std::uint16_t add(std::string_view json) {
     own->path = wrapper->path;
     own->description = json;
     own->torch = TorchHandles::library();
+    if (checking() && !wrapper->info.inputs.empty() && wrapper->info.expected.empty()) note_unchecked_model();
     auto parts = std::make_unique<Parts>();
     parts->add(std::move(own));
     if (any_feature_active()) {
@@ -146,6 +152,18 @@ std::uint16_t add(std::string_view json) {
             say_that_names_remain();
     }
     return add_described_model(wrapper->path, std::move(parts));
+}
+
+/// Returns false for exceptions such as KeyboardInterrupt.
+bool handles_error() {
+    Object* type = nullptr;
+    Object* value = nullptr;
+    Object* traceback = nullptr;
+    api()->PyErr_GetExcInfo(&type, &value, &traceback);
+    const bool is_error = value != nullptr && api()->PyObject_IsInstance(value, *api()->exception) == 1;
+    for (Object* const each : {type, value, traceback})
+        if (each != nullptr) api()->Py_DecRef(each);
+    return is_error;
 }
 
 /// The library was switched off within a run.
@@ -208,10 +226,13 @@ Object* begin_run(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*c
 }
 
 Object* end_run(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*count*/) {
-    return guarded([&](ThreadState& state, PythonThread& own) {
+    std::optional<std::string> failure;
+    Object* const none = guarded([&](ThreadState& state, PythonThread& own) {
         // An exception may have left calls open.
-        while (own.top() != nullptr && !own.top()->is_run)
+        while (own.top() != nullptr && !own.top()->is_run) {
+            own.top()->passed.is_interrupted = !handles_error();
             own.pop();
+        }
         if (own.top() == nullptr || own.top()->model != number_of(arguments[0])) return;
         TorchHandles::release(own.top()->passed);
         if (arguments[1] == api()->none) {  // an exception
@@ -219,8 +240,14 @@ Object* end_run(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*cou
             return own.pop();
         }
         if (any_feature_active()) TorchHandles::take(arguments[1], own.top()->passed);
+        const std::uint64_t mark = mark_of_run(state, own.top()->frame);
         end(state, own);
+        failure = take_failure(state, mark);
     });
+    if (!failure) return none;
+    api()->Py_DecRef(none);
+    api()->PyErr_SetString(*api()->runtime_error, failure->c_str());
+    return nullptr;
 }
 
 Object* before(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*count*/) {
@@ -247,6 +274,52 @@ Object* after(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*count
     });
 }
 
+std::vector<std::int64_t> integers_of(Object* tuple) {
+    const std::ptrdiff_t count = api()->PySequence_Size(tuple);
+    std::vector<std::int64_t> integers;
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+        const Reference element(api()->PySequence_GetItem(tuple, i));
+        integers.push_back(element ? api()->PyLong_AsLongLong(element.get()) : -1);
+    }
+    return integers;
+}
+
+/// `layouts` has a tuple of sizes and one of strides for each tensor, or an empty one.
+void check_all(ThreadState& state, AssertedTensor asserted, Object* tensors, Object* layouts) {
+    PassedValues taken;
+    TorchHandles::take(tensors, taken);
+    for (std::size_t i = 0; i < taken.values.size(); ++i, ++asserted.number) {
+        const Reference layout(api()->PySequence_GetItem(layouts, static_cast<std::ptrdiff_t>(i)));
+        std::vector<std::int64_t> sizes;
+        std::vector<std::int64_t> strides;
+        asserted.has_layout = layout && api()->PySequence_Size(layout.get()) == 2;
+        if (asserted.has_layout) {
+            sizes = integers_of(Reference(api()->PySequence_GetItem(layout.get(), 0)).get());
+            strides = integers_of(Reference(api()->PySequence_GetItem(layout.get(), 1)).get());
+        }
+        asserted.tensor = taken.values[i].tensor;
+        asserted.sizes = sizes;
+        asserted.strides = strides;
+        // The wrapper's own assertion fails for what is no integer.
+        const bool is_understood = api()->PyErr_Occurred() == nullptr;
+        api()->PyErr_Clear();
+        if (is_understood && asserted.tensor != nullptr)
+            while_others_run([&] { check_asserted(state, asserted); });
+    }
+    TorchHandles::release(taken);
+}
+
+/// expect(model, number of the first one, tensors, layouts)
+Object* expect(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*count*/) {
+    return guarded([&](ThreadState& state, PythonThread& own) {
+        AssertedTensor first;
+        first.model = number_of(arguments[0]);
+        first.number = number_of(arguments[1]);
+        if (own.top() == nullptr || !own.top()->is_recorded || own.top()->model != first.model) return;
+        check_all(state, first, arguments[2], arguments[3]);
+    });
+}
+
 Object* complain(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*count*/) {
     const char* const text = api()->PyUnicode_AsUTF8AndSize(arguments[0], nullptr);
     if (text == nullptr)
@@ -261,11 +334,12 @@ Object* complain(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*co
 }  // namespace
 
 std::span<Method> door_functions() {
-    static std::array<Method, 6> functions = {Method{"add_model", add_model, kFastCall, nullptr},
+    static std::array<Method, 7> functions = {Method{"add_model", add_model, kFastCall, nullptr},
                                               Method{"begin_run", begin_run, kFastCall, nullptr},
                                               Method{"end_run", end_run, kFastCall, nullptr},
                                               Method{"before", before, kFastCall, nullptr},
                                               Method{"after", after, kFastCall, nullptr},
+                                              Method{"expect", expect, kFastCall, nullptr},
                                               Method{"complain", complain, kFastCall, nullptr}};
     return functions;
 }

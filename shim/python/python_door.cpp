@@ -21,6 +21,11 @@ bool is_pytorch(const void* init_function) {
     return object && object->path.find("/torch/_C.") != std::string::npos;
 }
 
+bool set_flag(const python::Api& api, python::Object* names, const char* name, bool value) {
+    const python::Reference number(api.PyLong_FromLongLong(value ? 1 : 0));
+    return number && api.PyDict_SetItemString(names, name, number.get()) == 0;
+}
+
 bool run_door(const python::Api& api) {
     constexpr int kFileInput = 257;  // Py_file_input
     const python::Reference names(api.PyDict_New());
@@ -31,8 +36,8 @@ bool run_door(const python::Api& api) {
         if (!function || api.PyDict_SetItemString(names.get(), method.name, function.get()) != 0)
             return false;
     }
-    const python::Reference wants_values(api.PyLong_FromLongLong(any_feature_active() ? 1 : 0));
-    if (!wants_values || api.PyDict_SetItemString(names.get(), "wants_values", wants_values.get()) != 0)
+    if (!set_flag(api, names.get(), "wants_values", any_feature_active()) ||
+        !set_flag(api, names.get(), "wants_asserts", checking()))
         return false;
     const python::Reference code(api.Py_CompileString(aoti_dbg_python_door, "<aoti-dbg>", kFileInput));
     if (!code) return false;

@@ -27,7 +27,10 @@ const std::string kSound =
                   "parameters": [["in_out_ptr0", "*fp32"], ["xnumel", "i32"], ["XBLOCK", "constexpr"]]}],
      "allocations": [{"name": "buf0", "sizes": "{4, 2}", "strides": "{2, 1}", "dtype": "float32", "before": 0}],
      "shared": [{"name": "buf1", "of": "buf0", "is_view": false, "from": 1},
-                {"name": "buf2", "of": "buf1", "is_view": true, "from": 2}]})";
+                {"name": "buf2", "of": "buf1", "is_view": true, "from": 2}],
+     "expected": [
+        {"label": "arg0_1", "dtype": "", "alignment": 0, "line": 170, "op": ""},
+        {"label": "buf1", "dtype": "float32", "alignment": 16, "line": 186, "op": "torch.ops.x.y", "site": 1}]})";
 
 TEST_CASE("A description of a wrapper becomes its call sites, in order") {
     const std::optional<CompiledWrapper> wrapper = read_compiled_wrapper(kSound);
@@ -86,6 +89,20 @@ TEST_CASE("The memory behind names is known, and what a launch passes") {
     }
     CHECK(launched_tensors(wrapper->info, 1, bytes(3)).empty());
     CHECK(launched_tensors(wrapper->info, 1, bytes(0).substr(0, 8)).empty());
+}
+
+TEST_CASE("A description says what the wrapper asserts of its tensors") {
+    const std::optional<CompiledWrapper> wrapper = read_compiled_wrapper(kSound);
+    REQUIRE(wrapper);
+    REQUIRE(wrapper->info.expected.size() == 2);
+    CHECK(wrapper->info.expected[0].name == "arg0_1");
+    CHECK(wrapper->info.expected[0].site == kNone);
+    const ExpectedTensor& result = wrapper->info.expected[1];
+    CHECK(result.dtype == "float32");
+    CHECK(result.alignment == 16);
+    CHECK(result.line == 186);
+    CHECK(result.site == 1);
+    CHECK(result.op == "torch.ops.x.y");
 }
 
 TEST_CASE("A text that is cut, or lacks something, is no description") {
