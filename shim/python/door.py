@@ -27,6 +27,9 @@ OPS = ("extern_kernels.", "torch.ops.", "aten.", "_quantized.", "inductor_ops.")
 PURE = ("extern_kernels.", "torch.ops.aten.", "torch.ops.prims.", "aten.")
 ON_CUDA = re.compile(r"\s+.*(empty_strided_cuda\(|torch\.cuda\._DeviceGuard|get_raw_stream\()")
 NODES = re.compile(r"# Topologically Sorted Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]")
+GRAPH = re.compile(r"\s*# AOT ID: \['(\w+)'")
+# What Dynamo said when it compiled a forward, by compile id. The backward can come much later.
+origins = {}
 
 
 def dotted(node):
@@ -71,6 +74,38 @@ def parameters_of_triton(source):
     """Return the parameters of the function that a kernel's source defines last."""
     found = re.findall(r"^def \w+\(([^)]*)\)", source, re.M)
     return [one.split(":")[0].strip() for one in found[-1].split(",")] if found else []
+
+
+def asked(module, question):
+    """Ask a module that the program has imported. Return "" if it does not know."""
+    try:
+        return question(sys.modules[module])
+    except Exception:  # noqa: BLE001: these are PyTorch's own attributes, and may change
+        return ""
+
+
+def function_of(module):
+    """Return the function that Dynamo compiles in this thread."""
+    translator = module.InstructionTranslator.current_tx()
+    code = translator.f_code
+    name = getattr(code, "co_qualname", code.co_name)
+    if code.co_name == "inner" and code.co_freevars == ("fn",):  # Dynamo's own, around a module of PyTorch
+        compiled = type(translator.closure[0].cell_contents)
+        code = compiled.forward.__code__
+        name = f"{compiled.__qualname__}.forward"
+    return {"function": name, "place": f"{code.co_filename}:{code.co_firstlineno}"}
+
+
+def origin_of(text):
+    """Return what PyTorch says about the graph that it is loading, without changing anything."""
+    found = GRAPH.match(text)
+    graph = found[1] if found else ""
+    compile_id = str(asked("torch._guards", lambda guards: guards.CompileContext.try_get().compile_id) or "")
+    if function := asked("torch._dynamo.symbolic_convert", function_of):
+        why = asked("torch._dynamo.utils", lambda utils: utils.get_metrics_context()._metrics["recompile_reason"])
+        origins[compile_id] = {**function, "recompiled": why if isinstance(why, str) else ""}
+    known = origins.get(compile_id, {}) if compile_id else {}
+    return {"graph": graph, "direction": graph.rpartition("_")[2], "compile": compile_id, **known}
 
 
 class Wrapper:
@@ -242,6 +277,7 @@ class Wrapper:
         path = self.path.encode("utf-8", "replace").decode()
         described = {"path": path, "inputs": self.inputs, "outputs": self.outputs, "sites": self.sites}
         described["is_on_cuda"] = any(ON_CUDA.match(line) for line in self.lines)
+        described["origin"] = origin_of("\n".join(self.lines[:3]))
         number = add_model(json.dumps(described))  # noqa: F821: the library defines it
         for node in self.numbers:
             node.value = number

@@ -12,10 +12,12 @@
 #include "base/message.hpp"
 #include "model/compiled_wrapper.hpp"
 #include "shim/calls/calls.hpp"
+#include "shim/calls/compiled_model.hpp"
 #include "shim/calls/models.hpp"
 #include "shim/calls/parts.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/python/torch_handles.hpp"
+#include "shim/python/user_frame.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/tensors/measured_model.hpp"
@@ -48,10 +50,21 @@ struct PythonThread {
     }
 };
 
-/// The kernels of one model.
+/// A line that called a model, with the name of such a run.
+struct KnownCaller {
+    Reference code;  // keeps its address
+    std::int64_t line = 0;
+    const Name* run = nullptr;
+};
+
+/// The kernels and runs of one model.
 struct PythonModel {
     std::vector<const Name*> names;
     std::vector<ring::CallKind> kinds;
+    std::string title;
+    bool is_backward = false;
+    const Name* run = nullptr;
+    std::vector<KnownCaller> callers;  // guarded by the interpreter's lock
 };
 
 /// Other threads may run Python meanwhile: what the library does can wait for the device, or for a reader of
@@ -122,10 +135,27 @@ void say_that_names_remain() {
                 "names are printed.");
 }
 
+/// Returns the name of a run, with the user's line that called it if a report or a finding may need it.
+const Name* name_of_next_run(PythonModel& model) {
+    constexpr std::size_t kMostCallers = 64;
+    if (!options().triage && !finding()) return model.run;
+    UserLine line = calling_line(model.is_backward);
+    if (!line.is_known()) return model.run;
+    for (const KnownCaller& known : model.callers)
+        if (known.code.get() == line.code.get() && known.line == line.line) return known.run;
+    if (model.callers.size() == kMostCallers) return model.run;
+    const Name* const run = intern_name(name_of_run(model.title, line.text()), {});
+    model.callers.push_back({std::move(line.code), line.line, run});
+    return run;
+}
+
 std::uint16_t add(std::string_view json) {
     std::optional<CompiledWrapper> wrapper = read_compiled_wrapper(json);
     if (!wrapper) return ring::kNoModel;
     auto own = std::make_unique<PythonModel>();
+    own->title = title_of(wrapper->function);
+    own->is_backward = wrapper->function.direction == "backward";
+    own->run = intern_name(own->title, {});
     for (const CallSite& site : wrapper->info.run.sites) {
         own->names.push_back(intern_name(site.name, site.function));
         // The launch inside a Triton call is recorded on its own, with what the driver knows about it.
@@ -134,6 +164,7 @@ std::uint16_t add(std::string_view json) {
     }
     auto parts = std::make_unique<Parts>();
     parts->add(std::move(own));
+    parts->add(std::make_unique<CompiledModel>(std::move(wrapper->function)));
     if (any_feature_active()) {
         if (const std::optional<ShimApi> api = TorchHandles::api())
             parts->add(MeasuredModel::described(*api, std::move(wrapper->info), wrapper->is_on_cuda));
@@ -193,11 +224,13 @@ Object* add_model(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*c
 
 Object* begin_run(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*count*/) {
     return guarded([&](ThreadState& state, PythonThread& own) {
-        static const Name* const name = intern_name("torch.compile", {});
+        const std::uint16_t number = number_of(arguments[0]);
+        PythonModel* const model = python_model(number);
+        if (model == nullptr) return;
         CallStart start;
-        start.name = name;
+        start.name = name_of_next_run(*model);
         start.kind = ring::CallKind::run;
-        start.model = number_of(arguments[0]);
+        start.model = number;
         begin(state, own, start, kNone, arguments[1]);
     });
 }
