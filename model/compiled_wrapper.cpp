@@ -92,10 +92,23 @@ ExpectedTensor read_expected(const Json& json) {
     return expected;
 }
 
+CompiledFunction read_function(const Json& json) {
+    CompiledFunction function;
+    const auto read = [&json](const char* name) { return json.value(name, std::string()); };
+    function.graph = read("graph");
+    function.direction = read("direction");
+    function.compile_id = read("compile");
+    function.function = read("function");
+    function.place = read("place");
+    function.recompiled = read("recompiled");
+    return function;
+}
+
 CompiledWrapper read(const Json& json) {
     CompiledWrapper wrapper;
     wrapper.path = json.at("path").get<std::string>();
     wrapper.is_on_cuda = json.at("is_on_cuda").get<bool>();
+    wrapper.function = read_function(json.at("origin"));
     wrapper.info.inputs = json.at("inputs").get<std::vector<std::string>>();
     RunBody& run = wrapper.info.run;
     for (const Json& output : json.at("outputs"))

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/compiled_function.hpp"
 #include "model/wrapper_info.hpp"
 
 namespace aoti_dbg {
@@ -13,6 +14,7 @@ namespace aoti_dbg {
 struct CompiledWrapper {
     std::string path;
     bool is_on_cuda = false;
+    CompiledFunction function;
     WrapperInfo info;
 };
 

@@ -115,6 +115,18 @@ void append_parts(const TensorStatistics& statistics, std::string& out) {
     }
 }
 
+void append_compiled(const CompiledFunction& function, std::string& out) {
+    const auto append = [&out](std::string_view name, const std::string& text) {
+        if (!text.empty()) append_member(name, text, out);
+    };
+    append(R"(,"graph":)", function.graph);
+    append(R"(,"direction":)", function.direction);
+    append(R"(,"compile":)", function.compile_id);
+    append(R"(,"function":)", function.function);
+    append(R"(,"function_at":)", function.place);
+    append(R"(,"recompiled":)", function.recompiled);
+}
+
 void append_statistics(const MeasuredArgument& argument, std::string& out) {
     const TensorStatistics& statistics = argument.statistics;
     if (!argument.tensor->sizes_known || statistics.count != element_count(argument.tensor->sizes)) {
@@ -237,6 +249,7 @@ void JsonlRenderer::render_model(const ModelFacts& model, std::string& out) {
     append_member(R"({"event":"model","model":)", model.number, out);
     append_member(R"(,"name":)", model.name, out);
     append_member(R"(,"path":)", model.path, out);
+    if (model.compiled) append_compiled(*model.compiled, out);
     out += "}\n";
 }
 

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/compiled_function.hpp"
 #include "serializer/facts_cache.hpp"
 #include "serializer/measured_event.hpp"
 
@@ -33,6 +35,7 @@ struct ModelFacts {
     std::uint32_t number = 0;
     std::string path;
     std::string name;
+    std::optional<CompiledFunction> compiled = {};  // by torch.compile
 };
 
 struct NamedCount {

@@ -134,6 +134,14 @@ void append_statistics(const TensorStatistics& statistics, std::string& out) {
 
 }  // namespace
 
+void append_model_text(std::uint32_t number, const CompiledFunction& function, std::string& out) {
+    out += "[ model ";
+    append_integer(std::uint64_t{number}, out);
+    out += ": ";
+    append_clean(description_of(function), out);
+    out += " ]\n";
+}
+
 const TextRenderer::SiteText& TextRenderer::text_of(const SiteFacts& facts) {
     if (const SiteText* known = sites_.find(facts.number)) return *known;
     SiteText& text = sites_.add(facts.number);

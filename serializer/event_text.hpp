@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/compiled_function.hpp"
 #include "serializer/facts_cache.hpp"
 #include "serializer/measured_event.hpp"
 
@@ -39,6 +40,10 @@ class TextRenderer {
     FactsCache<std::string> labels_;
     FactsCache<TensorText> tensors_;
 };
+
+/// Appends the line that introduces a model: "[ model 0: torch.compile 0/0 forward of Net.forward (net.py:3)
+/// ]".
+void append_model_text(std::uint32_t number, const CompiledFunction& function, std::string& out);
 
 /// Appends the values as at::print does, and nothing for complex ones. `values` holds all elements in logical
 /// order.

@@ -58,6 +58,7 @@ struct Finding {
     std::uint64_t thread = 0;
     std::uint64_t stream = 0;
     std::uint32_t model = ~0U;
+    std::string model_name;  // of a function that torch.compile compiled
     std::uint32_t run = ~0U;
     std::uint32_t call = kNoCallNumber;
     FindingTensor tensor;               // the first affected tensor

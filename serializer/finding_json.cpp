@@ -279,6 +279,7 @@ void append_finding_json(const Finding& finding, std::string& out) {
     // A string, as in the lines of calls, because many readers cannot hold 64-bit numbers.
     to["stream"] = hex_text(finding.stream);
     add_unless(to, "model", finding.model, ~0U);
+    add_text(to, "model_name", finding.model_name);
     add_unless(to, "run", finding.run, ~0U);
     add_unless(to, "call", finding.call, kNoCallNumber);
     to["tensor"] = json_of(finding.tensor);
@@ -326,6 +327,7 @@ Result<Finding> read_finding(std::string_view line) {
     read(from, "thread", finding.thread);
     read_address(from, "stream", finding.stream);
     read(from, "model", finding.model);
+    read(from, "model_name", finding.model_name);
     read(from, "run", finding.run);
     read(from, "call", finding.call);
     if (const Json* const tensor = member(from, "tensor"); tensor != nullptr)

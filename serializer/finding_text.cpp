@@ -119,6 +119,7 @@ std::string place_text(const Finding& finding) {
         if (known) text.append(text.empty() ? "" : ", ").append(what).append(std::to_string(number));
     };
     add("model ", finding.model, finding.model != ~0U);
+    if (!finding.model_name.empty()) text += " (" + clean_text(finding.model_name) + ")";
     add("run ", finding.run, finding.run != ~0U);
     add("call ", finding.call, finding.call != kNoCallNumber);
     if (is_race) text += ", on " + stream_text(finding.stream);

@@ -103,6 +103,7 @@ struct MeasuredCall {
     std::uint64_t thread = 0;
     std::uint64_t stream = 0;
     std::uint32_t model = ~0U;
+    std::string_view run_name;  // as the flight ring has it; stays valid
     std::uint32_t run = ~0U;
     std::uint32_t call = kNoCallNumber;  // in the run
     std::uint32_t nesting = 0;           // enclosing calls

@@ -1,5 +1,7 @@
 #include "shim/findings/finding_facts.hpp"
 
+#include "base/compiled_function.hpp"
+
 namespace aoti_dbg {
 
 bool has_statistics(const MeasuredArgument& argument) {
@@ -85,6 +87,10 @@ Finding finding_of(const MeasuredCall& call, Finding::Kind kind, const MeasuredA
     finding.thread = call.thread;
     finding.stream = call.stream;
     finding.model = call.model;
+    const CompiledRun compiled = compiled_run_of(call.run_name);
+    finding.model_name = compiled.title;
+    if (finding.python_stack.empty() && !compiled.caller.empty())
+        finding.python_stack.emplace_back(compiled.caller);
     finding.run = call.run;
     finding.call = call.call;
     finding.tensor = finding_tensor(argument);

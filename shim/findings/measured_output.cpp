@@ -9,6 +9,7 @@
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "serializer/finding.hpp"
+#include "shim/calls/compiled_model.hpp"
 #include "shim/calls/coverage_line.hpp"
 #include "shim/calls/models.hpp"
 #include "shim/calls/session.hpp"
@@ -54,6 +55,10 @@ void MeasuredOutput::introduce(std::uint32_t model) {
     facts.path = model_path(static_cast<std::uint16_t>(model));
     const std::size_t slash = facts.path.rfind('/');
     facts.name = facts.path.substr(slash == std::string::npos ? 0 : slash + 1);
+    if (const CompiledModel* const compiled = compiled_model(static_cast<std::uint16_t>(model))) {
+        facts.compiled = compiled->function;
+        facts.name = title_of(*facts.compiled);
+    }
     if (!facts.path.empty()) output_.model(facts);
 }
 

@@ -14,6 +14,7 @@
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/runtime/clock.hpp"
+#include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/slots.hpp"
 #include "shim/tensors/call_tensors.hpp"
@@ -47,6 +48,7 @@ MeasuredCall described(ThreadState& state, const OpenCall& call, EventSide side)
     described.stream = call.stream;
     described.model = call.model;
     described.run = call.run;
+    if (call.around != nullptr) described.run_name = call.around->name->printed;
     described.call = call.number;
     described.is_serialized = call.passage.is_serialized;
     return described;

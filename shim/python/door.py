@@ -29,6 +29,9 @@ OPS = ("extern_kernels.", "torch.ops.", "aten.", "_quantized.", "inductor_ops.")
 PURE = ("extern_kernels.", "torch.ops.aten.", "torch.ops.prims.", "aten.")
 ON_CUDA = re.compile(r"\s+.*(empty_strided_cuda\(|torch\.cuda\._DeviceGuard|get_raw_stream\()")
 NODES = re.compile(r"# Topologically Sorted Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]")
+GRAPH = re.compile(r"\s*# AOT ID: \['(\w+)'")
+# What Dynamo said when it compiled a forward, by compile id. The backward can come much later.
+origins = {}
 
 
 def dotted(node):
@@ -90,6 +93,38 @@ def written_view(node):
     if len(node.args) != 4 or not isinstance(node.args[1], ast.Tuple) or not isinstance(node.args[2], ast.Tuple):
         return ["?", "?", "?"]
     return [braces(node.args[1]), braces(node.args[2]), ast.unparse(node.args[3])]
+
+
+def asked(module, question):
+    """Ask a module that the program has imported. Return "" if it does not know."""
+    try:
+        return question(sys.modules[module])
+    except Exception:  # noqa: BLE001: these are PyTorch's own attributes, and may change
+        return ""
+
+
+def function_of(module):
+    """Return the function that Dynamo compiles in this thread."""
+    translator = module.InstructionTranslator.current_tx()
+    code = translator.f_code
+    name = getattr(code, "co_qualname", code.co_name)
+    if code.co_name == "inner" and code.co_freevars == ("fn",):  # Dynamo's own, around a module of PyTorch
+        compiled = type(translator.closure[0].cell_contents)
+        code = compiled.forward.__code__
+        name = f"{compiled.__qualname__}.forward"
+    return {"function": name, "place": f"{code.co_filename}:{code.co_firstlineno}"}
+
+
+def origin_of(text):
+    """Return what PyTorch says about the graph that it is loading, without changing anything."""
+    found = GRAPH.match(text)
+    graph = found[1] if found else ""
+    compile_id = str(asked("torch._guards", lambda guards: guards.CompileContext.try_get().compile_id) or "")
+    if function := asked("torch._dynamo.symbolic_convert", function_of):
+        why = asked("torch._dynamo.utils", lambda utils: utils.get_metrics_context()._metrics["recompile_reason"])
+        origins[compile_id] = {**function, "recompiled": why if isinstance(why, str) else ""}
+    known = origins.get(compile_id, {}) if compile_id else {}
+    return {"graph": graph, "direction": graph.rpartition("_")[2], "compile": compile_id, **known}
 
 
 class Wrapper:
@@ -299,6 +334,7 @@ class Wrapper:
         described |= {"kernels": self.triton_kernels, "allocations": self.allocations}
         described |= {"shared": self.shared, "expected": self.asserted.described}
         described["is_on_cuda"] = any(ON_CUDA.match(line) for line in self.lines)
+        described["origin"] = origin_of("\n".join(self.lines[:3]))
         number = add_model(json.dumps(described))  # noqa: F821: the library defines it
         for node in self.numbers:
             node.value = number

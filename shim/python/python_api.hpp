@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 namespace aoti_dbg::python {
 
@@ -34,6 +35,7 @@ inline constexpr int kVariableArguments = 0x1;  // METH_VARARGS: a tuple
     X(PyEval_RestoreThread, void, (void*))                              \
     X(PyGILState_Check, int, (void))                                    \
     X(PyEval_GetBuiltins, Object*, (void))                              \
+    X(PyEval_GetFrame, Object*, (void))                                 \
     X(PyEval_EvalCode, Object*, (Object*, Object*, Object*))            \
     X(Py_CompileString, Object*, (const char*, const char*, int))       \
     X(PyCFunction_NewEx, Object*, (Method*, Object*, Object*))          \
@@ -42,6 +44,7 @@ inline constexpr int kVariableArguments = 0x1;  // METH_VARARGS: a tuple
     X(PyModule_Create2, Object*, (void*, int))                          \
     X(PyModule_AddFunctions, int, (Object*, Method*))                   \
     X(PyImport_ImportModule, Object*, (const char*))                    \
+    X(PyObject_GetAttr, Object*, (Object*, Object*))                    \
     X(PyObject_GetAttrString, Object*, (Object*, const char*))          \
     X(PyObject_IsInstance, int, (Object*, Object*))                     \
     X(PyObject_CallFunctionObjArgs, Object*, (Object*, ...))            \
@@ -51,6 +54,7 @@ inline constexpr int kVariableArguments = 0x1;  // METH_VARARGS: a tuple
     X(PyLong_FromLongLong, Object*, (long long))                        \
     X(PyFloat_AsDouble, double, (Object*))                              \
     X(PyUnicode_AsUTF8AndSize, const char*, (Object*, std::ptrdiff_t*)) \
+    X(PyUnicode_InternFromString, Object*, (const char*))               \
     X(PySequence_Size, std::ptrdiff_t, (Object*))                       \
     X(PySequence_GetItem, Object*, (Object*, std::ptrdiff_t))
 
@@ -81,6 +85,11 @@ class Reference {
     }
     Reference(const Reference&) = delete;
     Reference& operator=(const Reference&) = delete;
+    Reference(Reference&& from) noexcept : object_(std::exchange(from.object_, nullptr)) {}
+    Reference& operator=(Reference&& from) noexcept {
+        std::swap(object_, from.object_);
+        return *this;
+    }
     [[nodiscard]] Object* get() const { return object_; }
     explicit operator bool() const { return object_ != nullptr; }
 

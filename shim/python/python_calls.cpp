@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,20 +11,15 @@
 
 #include "base/errno_keeper.hpp"
 #include "base/message.hpp"
-#include "model/compiled_wrapper.hpp"
 #include "shim/calls/calls.hpp"
-#include "shim/calls/model_evidence.hpp"
-#include "shim/calls/models.hpp"
-#include "shim/calls/parts.hpp"
 #include "shim/calls/run_failure.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/check/checks.hpp"
 #include "shim/check/wrapper_checks.hpp"
 #include "shim/python/python_lock.hpp"
+#include "shim/python/python_model.hpp"
 #include "shim/python/torch_handles.hpp"
-#include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
-#include "shim/tensors/measured_model.hpp"
 
 namespace aoti_dbg::python {
 namespace {
@@ -55,16 +49,6 @@ struct PythonThread {
     }
 };
 
-/// One model: its kernels, and its description until that is kept as evidence.
-struct PythonModel {
-    std::vector<const Name*> names;
-    std::vector<ring::CallKind> kinds;
-    std::string path;
-    std::string description;
-    TorchLibrary torch;
-    std::atomic<bool> is_kept{false};
-};
-
 /// The library orders calls by the stack pointers of their callers. The interpreter may run all functions in
 /// one frame of its own, so calls inside a run get lower numbers. The first is above everything that the call
 /// does, and below everything that led to it.
@@ -74,20 +58,6 @@ std::uintptr_t frame_below(const OpenPython* outer) {
     const std::uintptr_t here =
         reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + kPathFromInterpreter;
     return outer == nullptr ? here : std::min(here, outer->frame - kWord);
-}
-
-PythonModel* python_model(std::uint16_t number) {
-    const Parts* const parts = model_parts(number);
-    return parts == nullptr ? nullptr : parts->find<PythonModel>();
-}
-
-/// Does its work at the first recorded run of a model. Only then is there a session.
-void keep_evidence_once(std::uint16_t number) {
-    PythonModel* const model = python_model(number);
-    if (model == nullptr || !options().evidence || model->is_kept.exchange(true)) return;
-    static const std::string no_source;
-    keep_model_evidence({number, model->path, model->torch, no_source, model->description});
-    model->description = {};
 }
 
 void begin(ThreadState& state, PythonThread& own, const CallStart& known, std::uint32_t site,
@@ -118,40 +88,6 @@ void end(ThreadState& state, PythonThread& own) {
     const OpenPython& opened = *own.top();
     if (opened.is_recorded) while_others_run([&] { end_call(state, opened.frame, 0); });
     own.pop();
-}
-
-void say_that_names_remain() {
-    static bool said = false;  // guarded by the interpreter's lock
-    if (!std::exchange(said, true))
-        message(Severity::warn,
-                "this PyTorch has no way to read tensors of functions that torch.compile compiled. Only "
-                "their kernels' "
-                "names are printed.");
-}
-
-std::uint16_t add(std::string_view json) {
-    std::optional<CompiledWrapper> wrapper = read_compiled_wrapper(json);
-    if (!wrapper) return ring::kNoModel;
-    auto own = std::make_unique<PythonModel>();
-    for (const CallSite& site : wrapper->info.run.sites) {
-        own->names.push_back(intern_name(site.name, site.function));
-        // The launch inside a Triton call is recorded on its own, with what the driver knows about it.
-        own->kinds.push_back(site.kind == SiteKind::cpp ? ring::CallKind::cpp_kernel
-                                                        : ring::CallKind::extern_op);
-    }
-    own->path = wrapper->path;
-    own->description = json;
-    own->torch = TorchHandles::library();
-    if (checking() && !wrapper->info.inputs.empty() && wrapper->info.expected.empty()) note_unchecked_model();
-    auto parts = std::make_unique<Parts>();
-    parts->add(std::move(own));
-    if (any_feature_active()) {
-        if (const std::optional<ShimApi> api = TorchHandles::api())
-            parts->add(MeasuredModel::described(*api, std::move(wrapper->info), wrapper->is_on_cuda));
-        else
-            say_that_names_remain();
-    }
-    return add_described_model(wrapper->path, std::move(parts));
 }
 
 /// Returns false for exceptions such as KeyboardInterrupt.
@@ -205,7 +141,7 @@ Object* add_model(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*c
         std::ptrdiff_t length = 0;
         const char* const text = api()->PyUnicode_AsUTF8AndSize(arguments[0], &length);
         const std::uint16_t added =
-            text == nullptr ? ring::kNoModel : add({text, static_cast<std::size_t>(length)});
+            text == nullptr ? ring::kNoModel : add_python_model({text, static_cast<std::size_t>(length)});
         if (added != ring::kNoModel) number = added;
         if (text == nullptr) api()->PyErr_Clear();
     } catch (...) {
@@ -216,11 +152,13 @@ Object* add_model(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*c
 
 Object* begin_run(Object* /*self*/, Object* const* arguments, std::ptrdiff_t /*count*/) {
     return guarded([&](ThreadState& state, PythonThread& own) {
-        static const Name* const name = intern_name("torch.compile", {});
+        const std::uint16_t number = number_of(arguments[0]);
+        PythonModel* const model = python_model(number);
+        if (model == nullptr) return;
         CallStart start;
-        start.name = name;
+        start.name = name_of_next_run(*model);
         start.kind = ring::CallKind::run;
-        start.model = number_of(arguments[0]);
+        start.model = number;
         begin(state, own, start, kNone, arguments[1]);
     });
 }

@@ -55,6 +55,7 @@ void EventOutput::header(const HeaderFacts& header) {
 
 void EventOutput::model(const ModelFacts& model) {
     if (has_json()) JsonlRenderer::render_model(model, json_lines_);
+    if (has_text() && model.compiled) append_model_text(model.number, *model.compiled, log_lines_);
     flush();
 }
 

@@ -11,7 +11,9 @@ namespace aoti_dbg {
 namespace {
 
 const std::string kSound =
-    R"({"path": "/tmp/x/cabc.py", "is_on_cuda": true, "inputs": ["arg0_1", "s77"], "outputs": ["buf2"], "sites": [
+    R"({"path": "/tmp/x/cabc.py", "is_on_cuda": true, "inputs": ["arg0_1", "s77"], "outputs": ["buf2"],
+        "origin": {"graph": "0_forward", "direction": "forward", "compile": "1/0", "function": "Net.forward",
+                   "place": "net.py:3", "recompiled": ""}, "sites": [
         {"name": "extern_kernels.addmm", "symbol": "addmm", "kind": "op", "line": 180, "nodes": ["linear"],
          "aten": ["aten.addmm"], "arguments": [
             {"label": "arg0_1", "role": "reads", "parameter": "", "is_tensor": true,
@@ -37,6 +39,9 @@ TEST_CASE("A description of a wrapper becomes its call sites, in order") {
     REQUIRE(wrapper);
     CHECK(wrapper->path == "/tmp/x/cabc.py");
     CHECK(wrapper->is_on_cuda);
+    CHECK(title_of(wrapper->function) == "torch.compile 1/0 forward of Net.forward");
+    CHECK(wrapper->function.graph == "0_forward");
+    CHECK(wrapper->function.place == "net.py:3");
     CHECK(wrapper->info.inputs == std::vector<std::string>{"arg0_1", "s77"});
     const RunBody& run = wrapper->info.run;
     REQUIRE(run.sites.size() == 2);

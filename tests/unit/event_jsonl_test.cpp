@@ -261,6 +261,21 @@ TEST_CASE("Definitions that pile up are dropped with an event, and written again
     CHECK(lines[1]["event"] == "site");
 }
 
+TEST_CASE("The model of a compiled function has what PyTorch says about it") {
+    std::string text;
+    const CompiledFunction function = {"backward", "7_backward", "2/1", "Net.forward", "net.py:12", ""};
+    JsonlRenderer::render_model({1, "/tmp/a.py", title_of(function), function}, text);
+    CHECK(lines_of(text)[0] == json({{"event", "model"},
+                                     {"model", 1},
+                                     {"name", "torch.compile 2/1 backward of Net.forward"},
+                                     {"path", "/tmp/a.py"},
+                                     {"graph", "7_backward"},
+                                     {"direction", "backward"},
+                                     {"compile", "2/1"},
+                                     {"function", "Net.forward"},
+                                     {"function_at", "net.py:12"}}));
+}
+
 TEST_CASE("Header, model and coverage are lines of their own") {
     std::string text;
     HeaderFacts header;

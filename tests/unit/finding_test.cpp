@@ -201,6 +201,19 @@ TEST_CASE("A line from a line table names its file, and a Python stack keeps its
     CHECK(read.value().python_stack == finding.python_stack);
 }
 
+TEST_CASE("A finding in a compiled function says which one") {
+    Finding finding = example();
+    finding.model_name = "torch.compile 0/0 backward of f";
+    std::string text;
+    append_finding_text(finding, text);
+    CHECK(text.find(" (torch.compile 0/0 backward of f), run ") != std::string::npos);
+    std::string line;
+    append_finding_json(finding, line);
+    const Result<Finding> read = read_finding(line);
+    REQUIRE(read.ok());
+    CHECK(read.value().model_name == finding.model_name);
+}
+
 TEST_CASE("A sentence says the code, the finding and the place") {
     Finding finding = example();
     CHECK(finding_sentence(finding) ==

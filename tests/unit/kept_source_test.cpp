@@ -176,7 +176,7 @@ TEST_CASE("The call of a Python wrapper is found in what was kept of it") {
             site("extern_kernels.mm", "op", 90,
                  argument("arg0_1", "reads") + "," + argument("buf0", "writes")) +
             "," + site("triton_poi_fused_0", "triton", 94, argument("buf0", "reads")) +
-            R"(],"kernels":[],"allocations":[],"shared":[],"expected":[]})");
+            R"(],"kernels":[],"allocations":[],"shared":[],"expected":[],"origin":{}})");
     const Details found(folder.path(), 0, names);
     CHECK(found.call.line == 94);
     CHECK(found.call.package == "cabc-1");

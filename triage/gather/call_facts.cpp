@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/compiled_function.hpp"
 #include "triage/gather/argument_details.hpp"
 #include "triage/gather/kept_source.hpp"
 #include "triage/gather/memory_facts.hpp"
@@ -60,9 +61,20 @@ void take_measured(std::vector<CrashArgument> measured, std::vector<CrashArgumen
 }
 
 void add_model_details(const RecordedEvents& events, CrashCall& call) {
-    call.model_name = events.model_name;
+    if (!events.model_name.empty()) call.model_name = events.model_name;
     if (call.path.empty()) call.path = events.model_path;
 }
+
+namespace {
+
+/// Functions that torch.compile compiled have no package. The ring says which one it is, and who called it.
+void add_compiled_run(const std::string& run_name, CrashCall& call) {
+    const CompiledRun run = compiled_run_of(run_name);
+    call.model_name = run.title;
+    if (call.python_stack.empty() && !run.caller.empty()) call.python_stack.emplace_back(run.caller);
+}
+
+}  // namespace
 
 void add_call_facts(const RecordedProcess& process, const RecordedCalls& calls, const ring::Call& about,
                     CrashCall& call, Evidence& evidence) {
@@ -86,6 +98,7 @@ void add_call_facts(const RecordedProcess& process, const RecordedCalls& calls, 
         arguments.emplace(*source, names, is_own ? launch_parameters(evidence) : std::string(), tensors);
     if (arguments) evidence.arguments = arguments->arguments();
     if (arguments) arguments->add_places(evidence.arguments);
+    if (about.record->run != ring::kNoRun) add_compiled_run(calls.run_name_of(about), call);
     if (!evidence.device) return;
     // A launch that is only likely may belong to another model.
     const bool is_certain = evidence.faulted && !evidence.faulted->is_likely;

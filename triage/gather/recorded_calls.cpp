@@ -123,6 +123,13 @@ std::vector<CrashCall> RecordedCalls::before_elsewhere(const ring::Call& launch)
     });
 }
 
+std::string RecordedCalls::run_name_of(const ring::Call& call) const {
+    const auto found = std::find_if(all_.begin(), all_.end(), [&call](const ring::Call& other) {
+        return other.record->kind == ring::CallKind::run && other.record->run == call.record->run;
+    });
+    return found == all_.end() ? std::string() : std::string(contents_.name(found->record->name));
+}
+
 std::vector<std::string> RecordedCalls::names_up_to(const ring::Call& to) const {
     std::vector<std::string> names;
     for (const ring::Record& record : to.thread->records) {

@@ -42,6 +42,9 @@ class RecordedCalls {
     [[nodiscard]] std::vector<CrashCall> before_on_stream(const ring::Call& launch) const;
     [[nodiscard]] std::vector<CrashCall> before_elsewhere(const ring::Call& launch) const;
 
+    /// Returns the run that contains the call, as the ring names it. Empty if the ring has overwritten it.
+    [[nodiscard]] std::string run_name_of(const ring::Call& call) const;
+
     /// Returns the names of the model's own calls of its run up to `to`. Empty if the ring has overwritten
     /// the first.
     [[nodiscard]] std::vector<std::string> names_up_to(const ring::Call& to) const;
