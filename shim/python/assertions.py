@@ -46,15 +46,15 @@ class Assertions:
 
     def __init__(self):
         self.described = []
-        self.made_by = {}  # what an op returned -> the number of its site
+        self.site_of = {}  # what an op returned -> the number of its site
         self.early = set()  # those about inputs, which are checked at the beginning
 
     def follow(self, statement):
         """Note that buf2 = buf1 is another name of what an op returned."""
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            site = self.made_by.get(tensor_of(statement.value))  # noqa: F821
+            site = self.site_of.get(tensor_of(statement.value))  # noqa: F821
             if site is not None:
-                self.made_by[statement.targets[0].id] = site
+                self.site_of[statement.targets[0].id] = site
 
     def arguments(self, statements):
         """Describe what these statements assert. Return the arguments for expect(), or nothing."""
@@ -64,8 +64,8 @@ class Assertions:
             for tensor, layout, dtype, alignment, op in asserted_by(statement):
                 label = tensor_of(tensor)  # noqa: F821
                 known = {"label": label, "dtype": dtype, "alignment": alignment, "op": op, "line": statement.lineno}
-                if op and label in self.made_by:
-                    known["site"] = self.made_by[label]
+                if op and label in self.site_of:
+                    known["site"] = self.site_of[label]
                 self.described.append(known)
                 tensors.append(tensor)
                 layouts.append(ast.Tuple(layout, ast.Load()))

@@ -277,7 +277,7 @@ class Wrapper:
                 add(keyword.value, "writes" if keyword.arg.startswith("out") else other, keyword.arg)
         results = self.results_of(statement, following)
         for label, _ in results:
-            self.asserted.made_by[label] = len(self.sites)
+            self.asserted.site_of[label] = len(self.sites)
             made = {"label": label, "role": "makes", "parameter": "", "is_tensor": True, "view": [], "value": ""}
             arguments.append(made)
         nodes, aten = self.nodes_at.get(statement.lineno, ([], []))

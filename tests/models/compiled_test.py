@@ -54,6 +54,16 @@ class Compiled(CompiledTest):
         self.assertIn("[ finding 1: NaN in buf0, first made by cpp_fused_log_mul_0 ]", log)
         self.assertNotIn("[ finding 2", log)
 
+    def test_the_checks_of_arguments_and_races_find_only_the_op_that_raises(self):
+        checked = self.run_victim(preload=True, AOTI_DBG_LEVEL="", AOTI_DBG_CHECK="args,races", AOTI_DBG_LOG="stderr")
+        self.assertEqual(checked.code, 0, checked.stderr)
+        self.assertEqual(checked.stdout, self.bare.stdout)
+        found = [line for line in checked.stderr.splitlines() if line.startswith("[ finding ")]
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("index_put", found[0])
+        self.assertIn("expected success, got an exception", found[0])
+        self.assertNotIn("cannot be checked", checked.stderr)
+
     def test_a_pattern_selects_kernels_by_either_name(self):
         for pattern in ("extern_kernels.addmm", "addmm"):
             self.assertEqual(self.kernels_with(pattern, "mlp"), 4 * ["extern_kernels.addmm"])
