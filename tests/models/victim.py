@@ -38,9 +38,9 @@ def loader_of(name: str, variant: str = packages.RELEASED, num_runners: int = 1)
     """Load without torch._inductor, whose import takes longer than most runs here."""
     # A test may have changed a copy of the package.
     path = os.environ.get("AOTI_DBGTEST_PACKAGE") or str(packages.package_path(name, variant))
-    # The loader of PyTorch 2.6 has one runner and chooses the device itself.
-    options = () if torch.__version__.startswith("2.6.") and num_runners == 1 else (False, num_runners, -1)
-    loader = torch._C._aoti.AOTIModelPackageLoader(path, "model", *options)
+    # Older loaders have one runner and choose the device themselves.
+    count = {"2.6": 0, "2.7": 1}.get(torch.__version__[:3], 3)
+    loader = torch._C._aoti.AOTIModelPackageLoader(path, "model", *(False, num_runners, -1)[:count])
     with open(support.UNPACKED, "a") as file:
         file.writelines(f"{folder}\n" for folder in support.unpacked_by("self"))
     return loader
