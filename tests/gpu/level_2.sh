@@ -116,6 +116,24 @@ streams_case() {
             "$case_folder/UNJOINED/log" && grep -q '^  where .*, on stream 0x' "$case_folder/UNJOINED/log"
 }
 
+# Two functions of torch.compile on two streams. Without a wait between them, a race is found. With the wait, none is, and
+# no argument is wrong.
+compiled_streams_case() {
+    local program=("$python" -W ignore "$root/tests/gpu/compiled_streams_victim.py") kind
+    need_gpu || return
+    run_in bare 200 env JOINED=1 TORCHINDUCTOR_CACHE_DIR="$case_folder/inductor" "${program[@]}"
+    for kind in JOINED UNJOINED; do
+        run_in "$kind" 100 env LD_PRELOAD="$library" "$kind=1" AOTI_DBG_CHECK=args,races \
+            TORCHINDUCTOR_CACHE_DIR="$case_folder/inductor" AOTI_DBG_LOG="$case_folder/$kind/log" \
+            AOTI_DBG_OUT="$case_folder/$kind/out" "${program[@]}"
+    done
+    good bare && diff "$case_folder"/{bare,JOINED}/stdout || return
+    touch "$case_folder/JOINED/log"
+    cat "$case_folder"/{JOINED,UNJOINED}/log
+    ! grep -q '^\[ finding' "$case_folder/JOINED/log" &&
+        grep -q '^\[ finding 1: triton_.*: expected an event or a wait after .*, on stream 0x' "$case_folder/UNJOINED/log"
+}
+
 # A victim that checks itself: checked_victim_case NAME ROUNDS [SANITIZER_TOOL], with so many rounds under the tool.
 checked_victim_case() {
     local victim=$programs/$1 rounds=$2 tool=${3:-}
@@ -149,6 +167,7 @@ level_2_cases() {
     check "level 2: model, reload" model_case_with level=2 scope=model reload 0 "${both[@]}"
     check "level 2: model, abort at once" model_case_with level=2 scope=model abort_at_once 134 "${both[@]}"
     check "level 2: a model on two streams" streams_case
+    check "checks: compiled functions on two streams" compiled_streams_case
     check "statistics" statistics_case
     check "statistics between kernels that overlap" overlap_case
     check "statistics: memcheck" statistics_case memcheck

@@ -234,6 +234,9 @@ TEST_CASE("A wrong argument has the expected and the actual value, and survives 
     finding.suppression = "args in k - buf2";
     finding.notes.clear();
     CHECK(argument_title(finding) ==
+          "triton_per_fused__softmax_1 result buf2: expected dtype float32, got float64");
+    finding.tensor.role = Role::reads;
+    CHECK(argument_title(finding) ==
           "triton_per_fused__softmax_1 argument buf2: expected dtype float32, got float64");
     std::string text;
     append_finding_text(finding, text);
