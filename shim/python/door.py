@@ -28,7 +28,7 @@ OPS = ("extern_kernels.", "torch.ops.", "aten.", "_quantized.", "inductor_ops.")
 # Ops of these names follow PyTorch's rule: only those that end in _ or have an `out` change an argument.
 PURE = ("extern_kernels.", "torch.ops.aten.", "torch.ops.prims.", "aten.")
 ON_CUDA = re.compile(r"\s+.*(empty_strided_cuda\(|torch\.cuda\._DeviceGuard|get_raw_stream\()")
-NODES = re.compile(r"# Topologically Sorted Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]")
+NODES = re.compile(r"# (?:Topologically Sorted|Unsorted) Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]")
 GRAPH = re.compile(r"\s*# AOT ID: \['(\w+)'")
 # What Dynamo said when it compiled a forward, by compile id. The backward can come much later.
 origins = {}
@@ -138,10 +138,22 @@ class Wrapper:
         self.triton_kernels = []
         self.allocations, self.shared = [], []
         self.numbers = []  # nodes for the number of the model, which is known last
-        self.nodes_at = {}
-        for at, line in enumerate(self.lines):
+        self.nodes_at = {}  # by the line of the comment
+        self.kernel_lines = set()
+        for number, line in enumerate(self.lines, 1):
             if found := NODES.search(line):
-                self.nodes_at[at + 2] = [[one.strip() for one in part.split(",") if one.strip()] for part in found.groups()]
+                parts = [part.split(",") for part in found.groups()]
+                self.nodes_at[number] = [[one.strip() for one in part if one.strip()] for part in parts]
+
+    def nodes_of(self, statement):
+        """Return the nodes and ops of the comment above a kernel. Other statements can be between them."""
+        self.kernel_lines.add(statement.end_lineno)
+        for line in range(statement.lineno - 1, 0, -1):
+            if line in self.nodes_at:
+                return self.nodes_at[line]
+            if line in self.kernel_lines or self.lines[line - 1].lstrip().startswith("def "):
+                break
+        return [], []
 
     def read_kernels(self):
         for node in self.tree.body:
@@ -280,7 +292,7 @@ class Wrapper:
             self.asserted.site_of[label] = len(self.sites)
             made = {"label": label, "role": "makes", "parameter": "", "is_tensor": True, "view": [], "value": ""}
             arguments.append(made)
-        nodes, aten = self.nodes_at.get(statement.lineno, ([], []))
+        nodes, aten = self.nodes_of(statement)
         described = {"name": name, "symbol": symbol, "kind": kind, "line": statement.lineno}
         self.sites.append({**described, "nodes": nodes, "aten": aten, "arguments": arguments})
         return (values, [node for _, node in results]) if wants_values else ([], [])  # noqa: F821: the library's
@@ -317,7 +329,8 @@ class Wrapper:
             if isinstance(node, ast.FunctionDef) and node.name == "call":
                 outermost = node
             if isinstance(node, ast.ClassDef) and node.name == "Runner":
-                outermost = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "call"), None)
+                functions = [one for one in node.body if isinstance(one, ast.FunctionDef)]
+                outermost = next((one for one in functions if one.name == "call"), None)
         if outermost is None:
             return False
         for node in self.tree.body:
