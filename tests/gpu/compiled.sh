@@ -10,16 +10,17 @@ compiled_alike() {
     good bare && good seen && diff "$case_folder"/{bare,seen}/stdout && was_seen
 }
 
+# compiled_programs_case PRODUCT: the name of a product.
 compiled_programs_case() {
     need_gpu && compiled_alike "$root/tests/models/compiled_victim.py" cuda || return
-    grep -q '^\[ *before_launch - extern_kernels.addmm - ' "$case_folder/log" &&
+    grep -q "^\[ *before_launch - $1 - " "$case_folder/log" &&
         grep -q '^\[ *after_launch - triton_.* - buf' "$case_folder/log" &&
         echo "note: $(wc -l <"$case_folder/bare/stdout") results alike"
 }
 
 compiled_cpp_wrappers_case() {
     local -x TORCHINDUCTOR_CPP_WRAPPER=1
-    compiled_programs_case
+    compiled_programs_case aoti_torch_cuda_addmm_out
 }
 
 # With CUDA graphs, what a replay launches is not seen, and a message says so.
@@ -45,7 +46,7 @@ compiled_fault_case() {
 }
 
 compiled_cases() {
-    check "torch.compile: programs" compiled_programs_case
+    check "torch.compile: programs" compiled_programs_case extern_kernels.addmm
     check "torch.compile: C++ wrappers" compiled_cpp_wrappers_case
     check "torch.compile: modes" compiled_modes_case
     check "torch.compile: NaN" compiled_nan_case
