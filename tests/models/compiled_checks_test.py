@@ -82,7 +82,7 @@ class CompiledChecks(unittest.TestCase):
             self.assertRegex(
                 line,
                 r"^RuntimeError aoti-dbg AD1102: NaN in buf0, first made by cpp_fused_log_mul_0 "
-                rf"\(model 0, run {run}, call 0, line \d+ of the wrapper source\)$",
+                rf"\(model 0 \(torch.compile 0/\d [^)]*\), run {run}, call 0, line \d+ of the wrapper source\)$",
             )
         backward = self.lines_of("backward", failed)
         self.assertRegex(backward[0], r"^RuntimeError aoti-dbg AD1102: NaN in buf\d, first made by cpp_fused")

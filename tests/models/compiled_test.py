@@ -3,6 +3,7 @@ library, which gets their wrappers from Inductor's cache. The program must not n
 name, its tensors and its line.
 """
 
+import json
 import unittest
 
 from compiled_support import CompiledTest
