@@ -118,6 +118,13 @@ def partitioned() -> None:
     say("partitioned", parts(randn(5, 5), torch.randn(5, 5)))
 
 
+def several() -> None:
+    """Inductor makes two kernels on a GPU, and takes the faster one."""
+    softmax = torch.compile(lambda x: torch.softmax(x * 2, -1), options={"triton.multi_kernel": 1})
+    x = randn(64, 2048)
+    say("several", *[torch.isclose(softmax(x), torch.softmax(x * 2, -1)) for _ in range(3)])
+
+
 @torch.library.custom_op("aoti_dbg_victim::crash", mutates_args=())
 def crash(x: torch.Tensor) -> torch.Tensor:
     ctypes.string_at(0)
@@ -140,6 +147,7 @@ def crashing() -> None:
 
 
 CASES = [recompiling, growing, breaking, learning, branching, looping, nested, poisoned, partitioned]
+CASES += [several] * (device == "cuda")
 
 if __name__ == "__main__":
     chosen = sys.argv[2:] or [case.__name__ for case in CASES]
