@@ -44,9 +44,10 @@ std::uint16_t add_python_model(std::string_view description) {
         own->kinds.push_back(site.kind == SiteKind::cpp ? ring::CallKind::cpp_kernel
                                                         : ring::CallKind::extern_op);
     }
-    own->path = wrapper->path;
-    own->description = description;
-    own->torch = TorchHandles::library();
+    if (options().evidence) {
+        own->description = description;
+        own->torch = TorchHandles::library();
+    }
     if (checking() && !wrapper->info.inputs.empty() && wrapper->info.expected.empty()) note_unchecked_model();
     auto parts = std::make_unique<Parts>();
     parts->add(std::move(own));
@@ -82,7 +83,7 @@ void keep_evidence_once(std::uint16_t number) {
     PythonModel* const model = python_model(number);
     if (model == nullptr || !options().evidence || model->is_kept.exchange(true)) return;
     static const std::string no_source;
-    keep_model_evidence({number, model->path, model->torch, no_source, model->description});
+    keep_model_evidence({number, model_path(number), model->torch, no_source, model->description});
     model->description = {};
 }
 

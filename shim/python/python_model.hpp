@@ -33,7 +33,6 @@ struct PythonModel {
     bool is_backward = false;
     const Name* run = nullptr;
     std::vector<KnownCaller> callers;  // guarded by the interpreter's lock
-    std::string path;
     std::string description;
     TorchLibrary torch;
     std::atomic<bool> is_kept{false};
