@@ -3,7 +3,6 @@ for extern kernels only. Both print here, so each line of the printer has a line
 and each of its files has the same tensor. Where the printer prints nothing, eager PyTorch is the judge.
 """
 
-import json
 import math
 import pathlib
 import re
@@ -14,6 +13,7 @@ import unittest
 import torch
 
 import support
+from compiled_support import events_in
 
 CASES = ["mlp", "conv", "attention", "training", "nan", "sorting"]
 title = re.compile(r"^inductor: (before|after)_launch - (\S+) - (\w+)$")
@@ -66,8 +66,7 @@ class CompiledPrinter(unittest.TestCase):
         cls.bare = cls.run_victim(2, preload=False)
         assert cls.bare.code == 0, cls.bare.stderr
         cls.seen = cls.run_victim(2, preload=True, AOTI_DBG_LEVEL="2", AOTI_DBG_OUT="seen")
-        (path,) = [path for path in cls.folder.glob("seen/**/events.jsonl") if '"call"' in path.read_text()]
-        events = [json.loads(line) for line in path.read_text().splitlines()]
+        events = events_in(cls.folder / "seen")
         cls.sites = {event["kernel"]: event for event in events if event["event"] == "site"}
         cls.calls = [event for event in events if event["event"] == "call"]
         # One entry for each tensor on each side of each call, in order.

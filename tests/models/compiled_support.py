@@ -4,14 +4,24 @@ library, which gets their wrappers from Inductor's cache."""
 import json
 import pathlib
 import tempfile
-import unittest
 
 import support
 
 
-class CompiledTest(unittest.TestCase):
+def events_in(folder: pathlib.Path) -> list[dict]:
+    """Return the events of the process that recorded calls."""
+    (path,) = [path for path in folder.glob("**/events.jsonl") if '"call"' in path.read_text()]
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+class CompiledTests:
+    """What holds for Python and for C++ wrappers. A test adds unittest.TestCase."""
+
     cases: tuple[str, ...]
     environment: dict[str, str] = {}
+    # Names of kernels.
+    addmm: str
+    sort: str
 
     @classmethod
     def setUpClass(cls):
@@ -23,8 +33,7 @@ class CompiledTest(unittest.TestCase):
             *cls.cases, preload=True, AOTI_DBG_LEVEL="2", AOTI_DBG_CHECK="nan", AOTI_DBG_OUT="seen"
         )
         assert cls.bare.code == 0, cls.bare.stderr
-        (path,) = [path for path in cls.folder.glob("seen/**/events.jsonl") if path.read_text().count('"call"') > 20]
-        cls.events = [json.loads(line) for line in path.read_text().splitlines()]
+        cls.events = events_in(cls.folder / "seen")
         cls.calls = [event for event in cls.events if event["event"] == "call"]
 
     @classmethod
@@ -59,7 +68,35 @@ class CompiledTest(unittest.TestCase):
         self.assertEqual(seen.code, 0, seen.stderr)
         return sorted(path.name for path in self.folder.glob(f"saved/**/*{kernel}*.pt"))
 
-    def assert_unnoticed(self) -> None:
+    def test_the_program_prints_the_same_and_its_exceptions_have_the_same_place(self):
         self.assertEqual(self.seen.code, 0, self.seen.stderr)
         self.assertEqual(self.seen.stdout, self.bare.stdout)
         self.assertEqual({line.split()[0] for line in self.bare.stdout.splitlines()}, set(self.cases))
+
+    def test_tensors_have_the_names_sizes_and_values_of_the_wrapper(self):
+        before = self.arguments("cpp_fused_log_mul_0", "before")
+        after = self.arguments("cpp_fused_log_mul_0", "after")
+        self.assertEqual(before["arg0_1"]["values"], [-1, 2, 3])
+        self.assertEqual(before["arg0_1"]["sizes"], [3])
+        self.assertIn(after["buf0"]["values"][0], ("NaN", "-NaN"))
+        self.assertAlmostEqual(after["buf0"]["values"][1], 1.3862943, places=6)
+
+    def test_an_op_has_the_tensors_that_it_returns_after_it(self):
+        before = self.arguments(self.sort, "before")
+        after = self.arguments(self.sort, "after")
+        returned = [label for label in after if label not in before]
+        self.assertEqual([after[label]["dtype"] for label in returned], ["float32", "int64"])
+
+    def test_each_site_has_its_line_and_the_ops_behind_it(self):
+        sites = {event["kernel"]: event for event in self.events if event["event"] == "site"}
+        self.assertTrue(all(site["line"] > 0 for site in sites.values()), sites)
+        self.assertIn("aten.addmm", sites[self.addmm]["original_aten"])
+
+    def test_a_nan_is_found_where_it_is_made(self):
+        log = self.log_of_seen()
+        self.assertIn("[ finding 1: NaN in buf0, first made by cpp_fused_log_mul_0 ]", log)
+        self.assertNotIn("[ finding 2", log)
+
+    def test_level_1_saves_the_tensors_of_the_chosen_kernels(self):
+        files = self.files_saved_of("cpp_fused_gelu_0", "mlp")
+        self.assertEqual(len(files), 4, files)  # before and after, in two runs

@@ -3,7 +3,6 @@ wrappers from Inductor's cache, and under it with an empty cache. Dynamo must no
 function it is.
 """
 
-import json
 import os
 import pathlib
 import re
@@ -12,6 +11,7 @@ import tempfile
 import unittest
 
 import support
+from compiled_support import events_in
 
 tool = os.environ.get("AOTI_DBGTEST_TOOL", str(support.here.parents[1] / "build" / "release" / "aoti-dbg"))
 LOGS = "recompiles,graph_breaks"
@@ -41,8 +41,7 @@ class Recompiled(unittest.TestCase):
         assert cls.bare.code == 0, cls.bare.stderr
         cls.wrappers = cls.wrappers_in("inductor")
         cls.seen = cls.run_victim(preload=True, AOTI_DBG_LEVEL="2", AOTI_DBG_CHECK="nan", AOTI_DBG_OUT="seen")
-        (path,) = [path for path in cls.folder.glob("seen/**/events.jsonl") if '"call"' in path.read_text()]
-        cls.events = [json.loads(line) for line in path.read_text().splitlines()]
+        cls.events = events_in(cls.folder / "seen")
         cls.models = [event for event in cls.events if event["event"] == "model"]
         cls.log = "".join(path.read_text() for path in cls.folder.glob("log.*.txt"))
 
