@@ -126,7 +126,8 @@ def compile_packages(name: str, requested: list[str]) -> None:
 def _prepare(scratch: str) -> None:
     """Set up a worker process, which must happen before it imports torch."""
     os.environ.update(TORCHINDUCTOR_CACHE_DIR=scratch, TORCHINDUCTOR_COMPILE_THREADS="1")
-    os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")  # as in support.py
+    # Vector instructions without a check of the compiler, which would take some seconds more.
+    os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
     # PyTorch's variable would also compile the printer into the released package.
     os.environ.pop("AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER", None)
     if os.path.exists("/usr/bin/g++"):
