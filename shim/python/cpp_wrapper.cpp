@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "shim/calls/calls.hpp"
 #include "shim/calls/models.hpp"
 #include "shim/calls/parts.hpp"
+#include "shim/calls/run_failure.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/python/python_api.hpp"
 #include "shim/python/python_lock.hpp"
@@ -154,7 +156,7 @@ bool begin_wrapper_run(ThreadState& state, const Slot& slot, const StubFrame& fr
     return is_recorded;
 }
 
-void end_wrapper_run(ThreadState& state, const StubFrame& frame) {
+void end_wrapper_run(ThreadState& state, StubFrame& frame) {
     WrapperRuns& runs = state.parts.get<WrapperRuns>();
     while (runs.depth != 0 && runs.open[runs.depth - 1]->frame < frame.address())
         --runs.depth;
@@ -163,7 +165,15 @@ void end_wrapper_run(ThreadState& state, const StubFrame& frame) {
     auto* const outputs = reinterpret_cast<Object*>(frame.results[0]);
     if (outputs != nullptr && any_feature_active()) TorchHandles::borrow(outputs, run.values);
     const std::int32_t result = outputs == nullptr ? 1 : 0;
+    const std::uint64_t mark = mark_of_run(state, frame.address());
     while_others_run([&] { end_call(state, frame.address(), result); });
+    const std::optional<std::string> failure = take_failure(state, mark);
+    if (!failure || outputs == nullptr) return;
+    // Python does not take the outputs of a run that raises.
+    TorchHandles::release(run.values);
+    api()->Py_DecRef(outputs);
+    api()->PyErr_SetString(*api()->runtime_error, failure->c_str());
+    frame.results[0] = 0;
 }
 
 }  // namespace python

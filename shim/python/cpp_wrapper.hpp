@@ -17,7 +17,8 @@ namespace python {
 
 /// Begins the run behind a stub. Returns false if end_wrapper_run() must not follow.
 bool begin_wrapper_run(ThreadState& state, const Slot& slot, const StubFrame& frame);
-void end_wrapper_run(ThreadState& state, const StubFrame& frame);
+/// Returns an exception instead of the outputs if the run is marked to fail.
+void end_wrapper_run(ThreadState& state, StubFrame& frame);
 
 }  // namespace python
 

@@ -38,6 +38,14 @@ class CompiledCpp(CompiledTests, unittest.TestCase):
         for pattern in ("aoti_torch_cpu_sort_stable", "at::_ops::sort_stable::call"):
             self.assertEqual(self.kernels_with(pattern, "sorting"), ["at::_ops::sort_stable::call"])
 
+    def test_with_raise_a_run_with_a_finding_fails_with_its_sentence(self):
+        failed = self.run_victim(
+            "mlp", "nan", preload=True, AOTI_DBG_CHECK="nan", AOTI_DBG_ON_FINDING="raise", AOTI_DBG_LOG="stderr"
+        )
+        self.assertEqual(failed.code, 1, failed.stderr)
+        self.assertEqual(failed.stdout.splitlines(), self.bare.stdout.splitlines()[:1])
+        self.assertIn("RuntimeError: aoti-dbg AD1102: NaN in buf0, first made by cpp_fused_log_mul_0", failed.stderr)
+
     def test_the_sources_of_the_wrapper_are_kept(self):
         kept = [path for path in self.folder.glob("seen/**/evidence/*/*.main.cpp")]
         self.assertTrue(any("cpp_fused_gelu_0" in path.read_text() for path in kept), kept)
