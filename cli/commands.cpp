@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/diff/diff_command.hpp"
 #include "cli/doctor/doctor_command.hpp"
 #include "cli/explain/explain_command.hpp"
 #include "cli/report/report_command.hpp"
@@ -19,6 +20,7 @@ constexpr const char* kExamples =
     "  aoti-dbg run -- python infer.py            print each kernel\n"
     "  aoti-dbg run --triage -- python infer.py   explain a crash\n"
     "  aoti-dbg show aoti_dbg                     print the last calls\n"
+    "  aoti-dbg diff before/ after/               find where two runs part\n"
     "  aoti-dbg doctor                            check this machine\n";
 
 }  // namespace
@@ -28,6 +30,7 @@ Commands all_commands() {
     commands.push_back(std::make_unique<RunCommand>());
     commands.push_back(std::make_unique<ShowCommand>());
     commands.push_back(std::make_unique<ReportCommand>());
+    commands.push_back(std::make_unique<DiffCommand>());
     commands.push_back(std::make_unique<ExplainCommand>());
     commands.push_back(std::make_unique<DoctorCommand>());
     return commands;

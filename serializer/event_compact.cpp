@@ -114,6 +114,17 @@ void end_line(std::string& out) {
 
 }  // namespace
 
+std::string short_text(const TensorFacts& facts) {
+    std::string text = facts.dtype.empty() ? "?" : short_dtype(facts.dtype);
+    text += '[';
+    for (std::size_t i = 0; facts.sizes_known && i < facts.sizes.size(); ++i) {
+        if (i != 0) text += ',';
+        append_integer(facts.sizes[i], text);
+    }
+    text += facts.sizes_known ? "]" : "?]";
+    return text;
+}
+
 void CompactRenderer::mark(const char* code, std::string& out) const {
     if (colour_) out += code;
 }
@@ -136,14 +147,7 @@ const std::string& CompactRenderer::label_text(const ArgumentFacts& facts) {
 
 const std::string& CompactRenderer::tensor_text(const TensorFacts& facts) {
     if (const std::string* known = tensors_.find(facts.number)) return *known;
-    std::string text = facts.dtype.empty() ? "?" : short_dtype(facts.dtype);
-    text += '[';
-    for (std::size_t i = 0; facts.sizes_known && i < facts.sizes.size(); ++i) {
-        if (i != 0) text += ',';
-        append_integer(facts.sizes[i], text);
-    }
-    text += facts.sizes_known ? "]" : "?]";
-    return tensors_.add(facts.number) = column(text, kTensorWidth);
+    return tensors_.add(facts.number) = column(short_text(facts), kTensorWidth);
 }
 
 void CompactRenderer::begin_line(const MeasuredCall& call, std::string& out) {

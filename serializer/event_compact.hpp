@@ -11,6 +11,9 @@
 
 namespace aoti_dbg {
 
+/// Returns "f16[4,128]".
+std::string short_text(const TensorFacts& facts);
+
 /// Not thread-safe. It caches text by facts number, as TextRenderer does.
 class CompactRenderer {
   public:

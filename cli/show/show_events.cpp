@@ -2,17 +2,15 @@
 // gets only events. Messages about the file go to standard error.
 #include "cli/show/show_events.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
 
-#include "base/descriptor.hpp"
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
+#include "cli/events_file.hpp"
 #include "cli/print.hpp"
 #include "cli/show/find_recorded.hpp"
 #include "serializer/event_compact.hpp"
@@ -68,49 +66,6 @@ class Renderer {
     std::uint64_t shown_ = 0;  // calls and findings
 };
 
-/// Reads an open file to its end.
-class FileSource {
-  public:
-    explicit FileSource(const char* path) : file_(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)) {
-        if (file_.number() < 0) error_ = errno;
-    }
-    /// Returns the number of bytes read, 0 at the end and after an error.
-    std::size_t read(char* to, std::size_t bytes) {
-        ssize_t got = 0;
-        do {
-            got = ::read(file_.number(), to, bytes);
-        } while (got < 0 && errno == EINTR);
-        if (got < 0) error_ = errno;
-        return got < 0 ? 0 : static_cast<std::size_t>(got);
-    }
-    /// The errno value of the failure, or 0.
-    [[nodiscard]] int error() const { return error_; }
-
-  private:
-    Descriptor file_;
-    int error_ = 0;
-};
-
-void warn_of_gaps(const char* path, const ReadNotes& notes) {
-    if (notes.is_newer) {
-        message(Severity::warn,
-                "%s is of a newer version than this aoti-dbg. Unknown parts are left out. Use the aoti-dbg "
-                "of the library that wrote it.",
-                path);
-    }
-    if (notes.damaged != 0) {
-        message(Severity::warn,
-                "%s: %" PRIu64 " of %" PRIu64 " lines are damaged and left out. The first is line %" PRIu64
-                ".",
-                path, notes.damaged, notes.lines, notes.first_damaged);
-    }
-    if (notes.is_cut) {
-        message(Severity::info,
-                "%s: the last line is incomplete and left out. The program was killed, or is still writing.",
-                path);
-    }
-}
-
 /// Returns the exit code for a file without an event to show.
 int report_no_match(const char* path, const std::optional<std::uint64_t>& thread) {
     if (thread) {
@@ -130,7 +85,7 @@ int show_events(const ShowEventsRequest& request) {
         return 1;
     }
     const char* const path = found.value().path.c_str();
-    FileSource file(path);
+    EventsFile file(path);
     if (file.error() != 0) {
         error_message(ErrorCode::unreadable_recording, "cannot open %s: %s.", path,
                       errno_text(file.error()).c_str());

@@ -23,6 +23,7 @@ NAMES = {
     r"verdict\d*(\.jsonl)?": "verdict",
     r"hang(-\d+)?(\.\d+)?\.json": "hang",
     r"process(-\d+)?(\.\d+)?\.jsonl": "process",
+    r"diff\d*\.json": "diff",
     r"models\.jsonl": "models",
     r"library\.json": "library",
 }

@@ -1,0 +1,133 @@
+#include "cli/diff/diff_json.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "compare/element_difference.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using compare::Comparison;
+using compare::RecordedTensor;
+
+constexpr int kVersion = 1;
+
+std::string_view word_of(compare::Grade grade) {
+    static constexpr std::array<std::string_view, 5> kWords = {"none", "shape", "statistics", "values",
+                                                               "hash"};
+    return kWords[static_cast<std::size_t>(grade)];
+}
+
+std::string_view word_of(compare::Agreement agreement) {
+    static constexpr std::array<std::string_view, 4> kWords = {"equal", "no difference seen", "unknown",
+                                                               "different"};
+    return kWords[static_cast<std::size_t>(agreement)];
+}
+
+std::string_view word_of(compare::Origin origin) {
+    static constexpr std::array<std::string_view, 7> kWords = {"none",   "call",   "scalar", "constant",
+                                                               "memory", "unseen", "result"};
+    return kWords[static_cast<std::size_t>(origin)];
+}
+
+Json side_of(const RecordedTensor& tensor) {
+    Json json = Json::object();
+    if (tensor.tensor == nullptr) {
+        json["value"] = tensor.scalar;
+        return json;
+    }
+    json["dtype"] = tensor.tensor->dtype;
+    if (tensor.tensor->sizes_known) json["sizes"] = tensor.tensor->sizes;
+    if (!wants(tensor.statistics.requested, Requested::printed)) return json;
+    const auto number = [](double value) -> Json {
+        if (std::isnan(value)) return "NaN";
+        if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+        return value;
+    };
+    const Moments& all = tensor.statistics.real.all;
+    json["mean"] = number(all.mean);
+    json["std"] = number(all.standard_deviation);
+    json["min"] = number(all.minimum.as_double());
+    json["max"] = number(all.maximum.as_double());
+    json["nan"] = tensor.statistics.real.nan;
+    return json;
+}
+
+Json difference_of(const RecordedTensor& first, const RecordedTensor& second, compare::Grade grade) {
+    Json json = Json::object();
+    json["label"] = first.facts->label;
+    if (!first.facts->original_fqn.empty()) json["fqn"] = first.facts->original_fqn;
+    json["evidence"] = word_of(grade);
+    json["first"] = side_of(first);
+    json["second"] = side_of(second);
+    if (first.values.empty() || first.values.size() != second.values.size()) return json;
+    const compare::ElementDifference found =
+        compare::difference_of(first.tensor->measured_dtype, first.values, second.values);
+    json["elements"] = {{"count", found.elements},
+                        {"different", found.different},
+                        {"by_one_ulp", found.by_one_ulp},
+                        {"first", found.first}};
+    json["elements"]["largest_absolute"] =
+        std::isfinite(found.largest_absolute) ? Json(found.largest_absolute) : Json("Infinity");
+    return json;
+}
+
+Json beginning_of(const compare::Beginning& found) {
+    Json json = {{"run", found.run},
+                 {"other_run", found.other_run},
+                 {"call", found.call},
+                 {"other_call", found.other_call},
+                 {"model", found.model_name},
+                 {"kernel", found.site.kernel},
+                 {"line", found.site.line},
+                 {"original_aten", found.site.original_aten},
+                 {"source_nodes", found.site.source_nodes},
+                 {"origin", word_of(found.origin)},
+                 {"inputs", word_of(found.inputs)}};
+    if (found.origin == compare::Origin::memory)
+        json["last_equal"] = found.last_equal == kNoCallNumber ? Json("inputs") : Json(found.last_equal);
+    if (found.has_tensor) json["tensor"] = difference_of(found.first, found.second, found.grade);
+    json["equal_before"] = found.equal_before;
+    json["not_seen_before"] = found.seen_before;
+    return json;
+}
+
+std::string_view verdict_of(const Comparison& comparison) {
+    if (comparison.is_different()) return "different";
+    return comparison.not_seen == 0 ? "equal" : "no difference seen";
+}
+
+Json alone(std::uint64_t runs, std::uint64_t calls, const std::vector<std::string>& names) {
+    return {{"runs", runs}, {"calls", calls}, {"kernels", names}};
+}
+
+}  // namespace
+
+std::string diff_json(const Comparison& comparison) {
+    Json json = {{"format", "aoti-dbg-diff"}, {"version", kVersion}, {"verdict", verdict_of(comparison)}};
+    json["runs"] = comparison.runs;
+    json["calls"] = {{"compared", comparison.calls},    {"equal", comparison.equal},
+                     {"not_seen", comparison.not_seen}, {"diverge", comparison.diverge},
+                     {"follow", comparison.follow},     {"absorb", comparison.absorb},
+                     {"unknown", comparison.unknown}};
+    json["runs_with_other_inputs"] = comparison.runs_with_other_inputs;
+    json["runs_with_other_outputs"] = comparison.runs_with_other_outputs;
+    json["divergences"] = Json::array();
+    for (const compare::Beginning& found : comparison.beginnings)
+        json["divergences"].push_back(beginning_of(found));
+    json["inputs"] = Json::array();
+    for (const compare::DifferentInput& input : comparison.inputs) {
+        json["inputs"].push_back(difference_of(input.first, input.second, input.grade));
+        json["inputs"].back()["run"] = input.run;
+    }
+    json["only_first"] =
+        alone(comparison.only_first_runs, comparison.only_first_calls, comparison.only_first);
+    json["only_second"] =
+        alone(comparison.only_second_runs, comparison.only_second_calls, comparison.only_second);
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,13 @@
+// What `aoti-dbg diff` prints for people.
+#pragma once
+
+#include <string>
+
+#include "compare/comparison.hpp"
+
+namespace aoti_dbg::cli {
+
+/// Returns whole lines.
+std::string diff_text(const compare::Comparison& comparison);
+
+}  // namespace aoti_dbg::cli

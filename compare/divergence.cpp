@@ -1,0 +1,282 @@
+#include "compare/divergence.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+
+namespace aoti_dbg::compare {
+namespace {
+
+using Tensors = std::span<const RecordedTensor>;
+
+bool is_input(const RecordedTensor& tensor) {
+    const Role role = tensor.facts->role;
+    return !tensor.is_unwritten && role != Role::writes && role != Role::makes;
+}
+
+bool is_output(const RecordedTensor& tensor) {
+    return tensor.tensor != nullptr && tensor.facts->role != Role::reads;
+}
+
+bool is_alike(const RecordedTensor& one, const RecordedTensor& other) {
+    return (one.tensor == nullptr) == (other.tensor == nullptr);
+}
+
+/// Pairs by label, and the rest in order.
+class Pairing {
+  public:
+    Pairing(Tensors first, Tensors second) : second_(second), used_(second.size()) {
+        std::vector<const RecordedTensor*> rest;
+        for (const RecordedTensor& tensor : first) {
+            const RecordedTensor* const partner = take([&](const RecordedTensor& other) {
+                return is_alike(tensor, other) && other.facts->label == tensor.facts->label;
+            });
+            pairs_.push_back({&tensor, partner, {}});
+        }
+        for (TensorPair& pair : pairs_) {
+            if (pair.second == nullptr)
+                pair.second = take([&](const RecordedTensor& other) { return is_alike(*pair.first, other); });
+            if (pair.second != nullptr) pair.compared = compare(*pair.first, *pair.second);
+        }
+    }
+    [[nodiscard]] const std::vector<TensorPair>& pairs() const { return pairs_; }
+
+  private:
+    template <typename Fits>
+    const RecordedTensor* take(Fits fits) {
+        for (std::size_t i = 0; i < second_.size(); ++i) {
+            if (used_[i] || !fits(second_[i])) continue;
+            used_[i] = true;
+            return &second_[i];
+        }
+        return nullptr;
+    }
+
+    Tensors second_;
+    std::vector<bool> used_;
+    std::vector<TensorPair> pairs_;
+};
+
+struct Bytes {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+};
+
+Bytes bytes_of(const RecordedTensor& tensor) {
+    if (tensor.tensor == nullptr || tensor.address == 0 || !tensor.tensor->sizes_known) return {};
+    const TensorFacts& facts = *tensor.tensor;
+    std::uint64_t last = 0;
+    for (std::size_t i = 0; i < facts.sizes.size() && i < facts.strides.size(); ++i) {
+        if (facts.sizes[i] <= 0) return {};
+        last += static_cast<std::uint64_t>(facts.sizes[i] - 1) * static_cast<std::uint64_t>(facts.strides[i]);
+    }
+    return {tensor.address, tensor.address + (last + 1) * element_size(facts.measured_dtype)};
+}
+
+/// What is known of the tensors of the first run after the calls so far.
+class Memory {
+  public:
+    struct State {
+        Agreement agreement = Agreement::unknown;
+        std::uint32_t call = kNoCallNumber;
+        std::size_t order = 0;
+    };
+
+    void record(const TensorPair& pair, std::uint32_t call) {
+        if (pair.first->tensor == nullptr) return;
+        const State state{pair.compared.agreement, call, ++order_};
+        by_label_[pair.first->facts->label] = state;
+        const Bytes bytes = bytes_of(*pair.first);
+        if (bytes.begin == bytes.end) return;
+        std::erase_if(different_, [&](const Different& one) {
+            return bytes.begin <= one.bytes.begin && one.bytes.end <= bytes.end;
+        });
+        if (state.agreement == Agreement::different) different_.push_back({bytes, state.order});
+    }
+
+    [[nodiscard]] const State* of(const RecordedTensor& tensor) const {
+        const auto found = by_label_.find(tensor.facts->label);
+        return found == by_label_.end() ? nullptr : &found->second;
+    }
+    /// Whether something wrote a difference to this memory after that.
+    [[nodiscard]] bool is_different_since(const RecordedTensor& tensor, std::size_t order) const {
+        const Bytes bytes = bytes_of(tensor);
+        return std::ranges::any_of(different_, [&](const Different& one) {
+            return one.order >= order && one.bytes.begin < bytes.end && bytes.begin < one.bytes.end;
+        });
+    }
+
+  private:
+    struct Different {
+        Bytes bytes;
+        std::size_t order = 0;
+    };
+    std::unordered_map<std::string_view, State> by_label_;
+    std::vector<Different> different_;
+    std::size_t order_ = 0;
+};
+
+class Judge {
+  public:
+    void take_inputs(const std::vector<TensorPair>& inputs) {
+        for (const TensorPair& pair : inputs)
+            if (pair.second != nullptr) memory_.record(pair, kNoCallNumber);
+    }
+
+    CallDivergence judge(const RecordedCall& first, const RecordedCall& second) {
+        const Pairing before(first.before, second.before);
+        const Pairing after(first.after, second.after);
+        CallDivergence result;
+        result.inputs = first.has_before && second.has_before ? Agreement::equal : Agreement::unknown;
+        const bool has_new = judge_inputs(before.pairs(), result);
+        result.outputs = first.has_after && second.has_after ? Agreement::equal : Agreement::unknown;
+        const TensorPair* differing = nullptr;
+        for (const TensorPair& pair : after.pairs()) {
+            if (pair.second == nullptr || !is_output(*pair.first)) continue;
+            result.outputs = weaker(result.outputs, pair.compared.agreement);
+            if (pair.compared.agreement == Agreement::different && differing == nullptr) differing = &pair;
+        }
+        conclude(first, second, differing, has_new, result);
+        record(before.pairs(), after.pairs(), first.call);
+        return result;
+    }
+
+  private:
+    /// Fills what concerns the inputs. Returns whether a difference begins at one of them.
+    bool judge_inputs(const std::vector<TensorPair>& pairs, CallDivergence& result) {
+        bool follows = false;
+        std::optional<TensorPair> scalar;
+        for (const TensorPair& pair : pairs) {
+            if (pair.second == nullptr || !is_input(*pair.first)) continue;
+            result.inputs = weaker(result.inputs, pair.compared.agreement);
+            if (pair.compared.agreement != Agreement::different) continue;
+            if (pair.first->tensor == nullptr) {
+                if (!scalar) scalar = pair;
+                continue;
+            }
+            const Origin origin = origin_of(*pair.first, result.last_equal);
+            follows = follows || origin == Origin::none;
+            if (origin == Origin::none || result.origin != Origin::none) continue;
+            result.origin = origin;
+            result.tensor = pair;
+        }
+        // Sizes of other shapes are scalars that follow.
+        if (scalar && !follows && result.origin == Origin::none) {
+            result.origin = Origin::scalar;
+            result.tensor = scalar;
+        }
+        return result.origin != Origin::none;
+    }
+
+    /// Returns Origin::none if an earlier call explains the difference.
+    Origin origin_of(const RecordedTensor& tensor, std::uint32_t& last_equal) const {
+        const Memory::State* const state = memory_.of(tensor);
+        if (memory_.is_different_since(tensor, state == nullptr ? 0 : state->order)) return Origin::none;
+        if (state == nullptr) return tensor.facts->original_fqn.empty() ? Origin::unseen : Origin::constant;
+        if (state->agreement == Agreement::different) return Origin::none;
+        if (state->agreement == Agreement::unknown) return Origin::unseen;
+        last_equal = state->call;
+        return Origin::memory;
+    }
+
+    static void conclude(const RecordedCall& first, const RecordedCall& second, const TensorPair* differing,
+                         bool has_new, CallDivergence& result) {
+        const bool parts = result.outputs == Agreement::different || first.result != second.result;
+        if (result.inputs == Agreement::different) {
+            const bool ends_equal =
+                result.outputs == Agreement::equal || result.outputs == Agreement::not_seen;
+            result.verdict = !parts && ends_equal ? CallVerdict::absorbs
+                             : has_new            ? CallVerdict::diverges
+                                                  : CallVerdict::follows;
+        } else if (parts) {
+            result.verdict = CallVerdict::diverges;
+            result.origin = differing == nullptr ? Origin::result : Origin::call;
+            if (differing != nullptr) result.tensor = *differing;
+        } else {
+            result.verdict = result.outputs == Agreement::unknown ? CallVerdict::unknown : CallVerdict::equal;
+        }
+        if (result.verdict == CallVerdict::diverges) return;
+        result.origin = Origin::none;
+        result.tensor.reset();
+    }
+
+    void record(const std::vector<TensorPair>& before, const std::vector<TensorPair>& after,
+                std::uint32_t call) {
+        for (const TensorPair& pair : before)
+            if (pair.second != nullptr && is_input(*pair.first)) memory_.record(pair, call);
+        for (const TensorPair& pair : after)
+            if (pair.second != nullptr && is_output(*pair.first)) memory_.record(pair, call);
+    }
+
+    Memory memory_;
+};
+
+/// Copies the pairs that differ, and returns the weakest agreement.
+Agreement take_differing(const std::vector<TensorPair>& pairs, std::vector<TensorPair>& differing) {
+    Agreement all = pairs.empty() ? Agreement::unknown : Agreement::equal;
+    for (const TensorPair& pair : pairs) {
+        all = weaker(all, pair.second == nullptr ? Agreement::different : pair.compared.agreement);
+        if (pair.second == nullptr || pair.compared.agreement == Agreement::different)
+            differing.push_back(pair);
+    }
+    return all;
+}
+
+/// Removes the number at the end: triton_poi_fused_add_3.
+std::string_view base_name(std::string_view name) {
+    const std::size_t last = name.find_last_not_of("0123456789");
+    const bool has_number = last != std::string_view::npos && last + 1 != name.size() && name[last] == '_';
+    return has_number ? name.substr(0, last) : name;
+}
+
+/// Gives equal texts equal numbers.
+class Numbers {
+  public:
+    std::uint32_t of(const std::string& text) {
+        return known_.try_emplace(text, static_cast<std::uint32_t>(known_.size())).first->second;
+    }
+
+  private:
+    std::unordered_map<std::string, std::uint32_t> known_;
+};
+
+std::vector<Keys> keys_of(const RecordedRun& run, Numbers& numbers) {
+    std::vector<Keys> keys(3);
+    for (const RecordedCall& call : run.calls) {
+        const SiteFacts& site = *call.site;
+        keys[0].push_back(
+            numbers.of(site.kernel + '\n' + std::to_string(site.site) + '\n' + std::to_string(site.line)));
+        keys[1].push_back(numbers.of(site.kernel));
+        keys[2].push_back(numbers.of('~' + std::string(base_name(site.kernel))));
+    }
+    return keys;
+}
+
+}  // namespace
+
+std::vector<Aligned> align_calls(const RecordedRun& first, const RecordedRun& second) {
+    Numbers numbers;
+    const std::vector<Keys> ours = keys_of(first, numbers);
+    const std::vector<Keys> theirs = keys_of(second, numbers);
+    return align(std::span(ours), std::span(theirs));
+}
+
+RunDivergence diverge(const RecordedRun& first, const RecordedRun& second) {
+    RunDivergence result;
+    const Pairing inputs(first.inputs, second.inputs);
+    const Pairing outputs(first.outputs, second.outputs);
+    result.all_inputs = take_differing(inputs.pairs(), result.inputs);
+    result.all_outputs = take_differing(outputs.pairs(), result.outputs);
+    result.calls = align_calls(first, second);
+    Judge judge;
+    judge.take_inputs(inputs.pairs());
+    for (const Aligned& pair : result.calls) {
+        const bool has_partner = pair.first != kNoPartner && pair.second != kNoPartner;
+        result.verdicts.push_back(
+            has_partner ? judge.judge(first.calls[pair.first], second.calls[pair.second]) : CallDivergence());
+    }
+    return result;
+}
+
+}  // namespace aoti_dbg::compare

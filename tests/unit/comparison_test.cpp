@@ -1,0 +1,211 @@
+// Two recordings, written by the renderer of events.jsonl and compared: which calls diverge on their own, and
+// which pass a difference on.
+#include "compare/comparison.hpp"
+
+#include <cstring>
+#include <memory>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/random.hpp"
+#include "tests/unit/event_fixture.hpp"
+
+namespace aoti_dbg::compare {
+namespace {
+
+using namespace test;
+
+constexpr Requested kFull = Requested::printed | Requested::indices | Requested::hash;
+
+struct Value {
+    std::string label;
+    float number = 0;
+    Role role = Role::reads;
+    std::string fqn = {};
+};
+
+/// Writes events.jsonl. The first element of each tensor is its number.
+class Writer {
+  public:
+    explicit Writer(Requested requested = kFull) : requested_(requested) {
+        JsonlRenderer::render_header({}, file);
+        JsonlRenderer::render_model({0, "/tmp/model.so", "model"}, file);
+    }
+
+    void begin(std::uint32_t run, const std::vector<Value>& inputs) {
+        run_ = run;
+        call_ = 0;
+        add(EventSide::inputs, nullptr, inputs);
+    }
+    void call(const std::string& kernel, const std::vector<Value>& before, const std::vector<Value>& after) {
+        const SiteFacts site = site_of(kernel);
+        add(EventSide::before, &site, before);
+        add(EventSide::after, &site, after);
+        ++call_;
+    }
+    void end(const std::vector<Value>& outputs) { add(EventSide::outputs, nullptr, outputs); }
+
+    std::string file;
+
+  private:
+    void add(EventSide side, const SiteFacts* site, const std::vector<Value>& values) {
+        std::vector<std::unique_ptr<ArgumentFacts>> facts;
+        std::vector<std::unique_ptr<HeldTensor>> tensors;
+        std::vector<MeasuredArgument> arguments;
+        for (const Value& value : values) {
+            facts.push_back(std::make_unique<ArgumentFacts>(label_of(value.label)));
+            facts.back()->role = value.role;
+            facts.back()->original_fqn = value.fqn;
+            std::vector<float> elements(100, 1);
+            elements[7] = value.number;
+            tensors.push_back(
+                std::make_unique<HeldTensor>(DType::float32, std::vector<std::int64_t>{100}, elements));
+            arguments.push_back(tensors.back()->measured(*facts.back(), requested_));
+        }
+        MeasuredCall call = call_of(side, site, arguments);
+        call.model = 0;
+        call.run = run_;
+        call.call = site == nullptr ? kNoCallNumber : call_;
+        renderer_.render(call, file);
+    }
+
+    Requested requested_;
+    JsonlRenderer renderer_;
+    std::uint32_t run_ = 0;
+    std::uint32_t call_ = 0;
+};
+
+ByteSource source_of(const std::string& text) {
+    return [&text, at = std::size_t{0}](char* to, std::size_t bytes) mutable {
+        const std::size_t count = std::min(bytes, text.size() - at);
+        std::memcpy(to, text.data() + at, count);
+        at += count;
+        return count;
+    };
+}
+
+Comparison compared(const std::string& first, const std::string& second) {
+    RunReader ours(source_of(first));
+    RunReader theirs(source_of(second));
+    Comparison result = compare_recordings(ours, theirs);
+    // The facts belong to the readers.
+    for (Beginning& beginning : result.beginnings)
+        beginning.first.facts = beginning.second.facts = nullptr;
+    return result;
+}
+
+struct Numbers {
+    float input = 1;
+    float weight = 2;
+    float made = 3;   // by the first kernel
+    float found = 3;  // by the second kernel, in the same tensor
+    float result = 4;
+    bool has_extra = false;
+};
+
+/// buf0 = first(arg0, weight); [extra(arg0)]; buf1 = second(buf0); return buf1
+std::string recording(const Numbers& numbers, Requested requested = kFull, std::uint32_t runs = 1) {
+    Writer writer(requested);
+    for (std::uint32_t run = 0; run < runs; ++run) {
+        writer.begin(run, {{"arg0_1", numbers.input}});
+        writer.call("first",
+                    {{"arg0_1", numbers.input}, {"l1_weight", numbers.weight, Role::reads, "l1.weight"}},
+                    {{"buf0", numbers.made, Role::writes}});
+        if (numbers.has_extra) writer.call("extra", {{"arg0_1", numbers.input}}, {{"buf9", 1, Role::writes}});
+        writer.call("second", {{"buf0", numbers.found}}, {{"buf1", numbers.result, Role::writes}});
+        writer.end({{"buf1", numbers.result}});
+    }
+    return writer.file;
+}
+
+TEST_CASE("Recordings with the same hashes are equal") {
+    const Comparison result = compared(recording({}, kFull, 3), recording({}, kFull, 3));
+    CHECK_FALSE(result.is_different());
+    CHECK(result.runs == 3);
+    CHECK(result.calls == 6);
+    CHECK(result.equal == 6);
+    CHECK(result.not_seen == 0);
+}
+
+TEST_CASE("Equal statistics without a hash prove nothing") {
+    const Comparison result = compared(recording({}), recording({}, Requested::printed));
+    CHECK_FALSE(result.is_different());
+    CHECK(result.equal == 0);
+    CHECK(result.not_seen == 2);
+}
+
+TEST_CASE("A call with equal inputs and another output is where the difference begins") {
+    const Comparison result = compared(recording({}), recording({.made = 5, .found = 5, .result = 6}));
+    CHECK(result.diverge == 1);
+    CHECK(result.follow == 1);
+    REQUIRE(result.beginnings.size() == 1);
+    CHECK(result.beginnings[0].call == 0);
+    CHECK(result.beginnings[0].site.kernel == "first");
+    CHECK(result.beginnings[0].origin == Origin::call);
+    CHECK(result.beginnings[0].inputs == Agreement::equal);
+    CHECK(result.runs_with_other_outputs == 1);
+}
+
+TEST_CASE("A weight that differs is the origin") {
+    const Comparison result =
+        compared(recording({}), recording({.weight = 9, .made = 5, .found = 5, .result = 6}));
+    REQUIRE(result.beginnings.size() == 1);
+    CHECK(result.beginnings[0].origin == Origin::constant);
+    CHECK(result.beginnings[0].call == 0);
+    CHECK(result.follow == 1);
+}
+
+TEST_CASE("Memory that changes between two calls is the origin") {
+    const Comparison result = compared(recording({}), recording({.found = 5, .result = 6}));
+    REQUIRE(result.beginnings.size() == 1);
+    CHECK(result.beginnings[0].origin == Origin::memory);
+    CHECK(result.beginnings[0].last_equal == 0);
+    CHECK(result.beginnings[0].equal_before == 1);
+}
+
+TEST_CASE("Other inputs of the run are no divergence") {
+    const Comparison result =
+        compared(recording({}), recording({.input = 7, .made = 5, .found = 5, .result = 6}));
+    CHECK(result.beginnings.empty());
+    CHECK(result.runs_with_other_inputs == 1);
+    REQUIRE(result.inputs.size() == 1);
+    CHECK(result.follow == 2);
+}
+
+TEST_CASE("A difference that does not reach an output is absorbed") {
+    const Comparison result = compared(recording({}), recording({.input = 7}));
+    CHECK(result.absorb == 1);
+    CHECK(result.follow == 0);
+    CHECK(result.equal == 1);
+}
+
+TEST_CASE("Calls and runs without a partner are counted") {
+    const Comparison result = compared(recording({}), recording({.has_extra = true}, kFull, 2));
+    CHECK(result.only_second_calls == 1);
+    CHECK(result.only_second == std::vector<std::string>{"extra"});
+    CHECK(result.only_second_runs == 1);
+    CHECK(result.equal == 2);
+    CHECK(result.is_different());
+}
+
+TEST_CASE("Recordings without runs, and damaged ones, compare as far as they go") {
+    const std::string whole = recording({}, kFull, 3);
+    CHECK(compared("", "").runs == 0);
+    CHECK(compared(whole, "not a recording\n").only_first_runs == 3);
+    Random random(3);
+    for (int round = 0; round < 500; ++round) {
+        std::string damaged = whole.substr(0, random.below(whole.size() + 1));
+        for (std::size_t i = random.below(4); i-- > 0 && !damaged.empty();)
+            damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
+        const Comparison result = compared(whole, damaged);
+        CHECK(result.runs + result.only_first_runs <= 3 + result.only_second_runs);
+    }
+}
+
+TEST_CASE("Memory does not grow with the number of runs that lack a partner") {
+    const Comparison result = compared(recording({}, kFull, 2000), recording({}, kFull, 1000));
+    CHECK(result.runs == 1000);
+    CHECK(result.only_first_runs == 1000);
+}
+
+}  // namespace
+}  // namespace aoti_dbg::compare
