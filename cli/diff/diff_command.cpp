@@ -19,8 +19,8 @@ constexpr const char* kExamples =
 std::optional<RunPair> pair_of(const std::string& text) {
     const std::vector<std::string_view> numbers = split_list(text, Commas::all);
     if (numbers.size() != 2) return std::nullopt;
-    const auto first = whole_number<std::uint32_t>(std::string(numbers[0]));
-    const auto second = whole_number<std::uint32_t>(std::string(numbers[1]));
+    const auto first = whole_number<std::uint32_t>(numbers[0]);
+    const auto second = whole_number<std::uint32_t>(numbers[1]);
     if (!first || !second) return std::nullopt;
     return RunPair{*first, *second};
 }

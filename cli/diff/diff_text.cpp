@@ -48,13 +48,13 @@ std::string place_of(std::uint32_t call) {
 
 /// Returns the index of an element by its sizes: [0, 17, 300].
 std::string index_text(std::uint64_t logical, const TensorFacts& facts) {
-    std::string text;
+    std::string text = "]";
     for (std::size_t i = facts.sizes.size(); i-- > 0;) {
         const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(facts.sizes[i], 1));
-        text = std::to_string(logical % size) + (text.empty() ? "" : ", ") + text;
+        text.insert(0, (i == 0 ? "" : ", ") + std::to_string(logical % size));
         logical /= size;
     }
-    return "[" + text + "]";
+    return "[" + text;
 }
 
 std::string elements_text(const RecordedTensor& first, const RecordedTensor& second) {
@@ -215,7 +215,7 @@ void append_counts(const Comparison& comparison, std::string& out) {
     add(comparison.follow, "that pass it on");
     add(comparison.absorb, "with other inputs and equal outputs");
     add(comparison.unknown, "not measured");
-    out += "\n";
+    out += '\n';
     if (comparison.not_seen != 0)
         out +=
             "Equal statistics do not prove equal tensors. Record with --stats full to compare bit by bit.\n";
