@@ -48,15 +48,18 @@ bool is_computed(const Argument& written) {
 
 class Planner {
   public:
-    Planner(const WrapperInfo& info, TorchRelease release) : release_(release) {
+    Planner(const WrapperInfo& info, TorchRelease release)
+        : release_(release), shared_(info.run.shared_memory) {
         for (const std::string& input : info.inputs)
             known_.insert(input);
         for (const ConstantInfo& constant : info.constants) {
             known_.insert(constant.name);
             constants_.emplace(constant.name, constant.original_fqn);
         }
-        for (const Allocation& allocation : info.run.allocations)
+        for (const Allocation& allocation : info.run.allocations) {
             known_.insert(allocation.name);
+            unwritten_.insert(allocation.name);
+        }
         for (const SharedMemory& shared : info.run.shared_memory)
             known_.insert(shared.name);
     }
@@ -73,6 +76,7 @@ class Planner {
         plan.facts.original_aten = site.original_aten;
         plan.facts.python_stack = site.python_stack;
         plan.by_position.resize(site.arguments.size());
+        share_memory(number);
         const bool aligned = shim != nullptr && shim->mutates.size() == site.arguments.size();
         for (std::size_t i = 0; i < site.arguments.size(); ++i) {
             const Argument& written = site.arguments[i];
@@ -91,12 +95,35 @@ class Planner {
                 // A name that was never allocated or passed before is created by a custom op.
                 const bool is_new = known_.insert(tensor.name).second;
                 const bool is_made = is_new && site.kind == SiteKind::proxy;
-                add(plan, i, tensor.name, is_made ? Role::makes : role, written, parameter);
+                const Role known = is_fresh(site, written, tensor) ? Role::writes : role;
+                add(plan, i, tensor.name, is_made ? Role::makes : known, written, parameter);
             }
+        }
+        for (const Argument& written : site.arguments) {
+            if (written.role == Role::reads) continue;
+            for (const TensorName& tensor : written.tensors)
+                unwritten_.erase(memory_of(tensor.name));
         }
     }
 
   private:
+    /// Takes the names that memory has from this site on.
+    void share_memory(std::uint32_t number) {
+        for (; next_shared_ < shared_.size() && shared_[next_shared_].from <= number; ++next_shared_)
+            memory_[shared_[next_shared_].name] = memory_of(shared_[next_shared_].of);
+    }
+    [[nodiscard]] std::string_view memory_of(std::string_view name) const {
+        const auto found = memory_.find(name);
+        return found == memory_.end() ? name : found->second;
+    }
+    /// A generated kernel may get new memory as `in_out_ptr`, and write it before it reads it.
+    [[nodiscard]] bool is_fresh(const CallSite& site, const Argument& written,
+                                const TensorName& tensor) const {
+        return written.role == Role::updates && site.region == kNone &&
+               std::string_view(written.parameter).starts_with("in_out_ptr") &&
+               unwritten_.contains(memory_of(tensor.name));
+    }
+
     void add(SitePlan& plan, std::size_t position, std::string label, Role role, const Argument& written,
              const std::string& parameter) {
         PlannedArgument& argument = plan.arguments.emplace_back();
@@ -120,6 +147,10 @@ class Planner {
     }
 
     TorchRelease release_;
+    const std::vector<SharedMemory>& shared_;
+    std::size_t next_shared_ = 0;
+    std::unordered_map<std::string_view, std::string_view> memory_;  // under its original name
+    std::unordered_set<std::string_view> unwritten_;  // allocated, and no site so far writes it
     std::unordered_set<std::string> known_;
     std::unordered_map<std::string, std::string> constants_;
     std::unordered_map<std::string, std::uint32_t> numbers_;
