@@ -22,6 +22,7 @@ void add_beginning(const RecordedRun& first, const RecordedRun& second, const Al
     added.origin = found.origin;
     added.inputs = found.inputs;
     added.last_equal = found.last_equal;
+    added.side = found.origin == Origin::call ? EventSide::after : EventSide::before;
     added.has_tensor = found.tensor.has_value();
     if (!found.tensor) return;
     added.first = *found.tensor->first;

@@ -24,6 +24,7 @@ struct Beginning {
     Agreement inputs = Agreement::unknown;
     std::uint32_t last_equal = kNoCallNumber;
     Grade grade = Grade::none;
+    EventSide side = EventSide::before;  // of the tensor
     bool has_tensor = false;
     RecordedTensor first;  // with has_tensor; its facts are those of the readers
     RecordedTensor second;

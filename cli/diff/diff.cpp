@@ -6,6 +6,7 @@
 #include "base/message.hpp"
 #include "cli/diff/diff_json.hpp"
 #include "cli/diff/diff_text.hpp"
+#include "cli/diff/saved_elements.hpp"
 #include "cli/events_file.hpp"
 #include "cli/print.hpp"
 #include "cli/show/find_recorded.hpp"
@@ -97,7 +98,7 @@ int diff(const DiffRequest& request) {
     const std::unique_ptr<Recording> first = Recording::open(request.first);
     const std::unique_ptr<Recording> second = first == nullptr ? nullptr : Recording::open(request.second);
     if (second == nullptr) return kTrouble;
-    const std::optional<compare::Comparison> comparison =
+    std::optional<compare::Comparison> comparison =
         request.runs ? compare_pair(*first, *second, *request.runs) : compare_all(*first, *second);
     if (!comparison) return kTrouble;
     if (!has_evidence(*comparison)) {
@@ -106,6 +107,7 @@ int diff(const DiffRequest& request) {
                       first->path().c_str(), second->path().c_str());
         return kTrouble;
     }
+    add_saved_elements(first->path(), second->path(), *comparison);
     const int printed = print(request.is_json ? diff_json(*comparison) : diff_text(*comparison));
     if (printed != 0) return kTrouble;
     return comparison->is_different() ? kDifferent : kEqual;

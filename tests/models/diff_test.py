@@ -22,10 +22,10 @@ class Diff(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.addClassCleanup(support.collect_outputs, cls.folder)
-        for name in ("first", "second"):
+        for name, level in (("first", "2"), ("second", "2"), ("saved", "stats,files")):
             recorded = support.run_victim(
                 folder=cls.folder, preload=True, script="diff_victim.py",
-                AOTI_DBG_LEVEL="2", AOTI_DBG_STATS="full", AOTI_DBG_OUT=name,
+                AOTI_DBG_LEVEL=level, AOTI_DBG_STATS="full", AOTI_DBG_OUT=name,
             )  # fmt: skip
             assert recorded.code == 0, recorded.stderr
 
@@ -58,21 +58,34 @@ class Diff(unittest.TestCase):
         self.assertIn("aoti_torch_cpu_addmm_out — weight second.weight differs\n", text)
         self.assertIn("1 of 64 elements differ, max |Δ| 0.5, first at [", text)
 
+    def test_the_elements_of_a_large_tensor_are_compared_if_both_recordings_saved_them(self):
+        (beginning,) = self.difference("first", "--runs", "2,4")["divergences"]
+        self.assertEqual((beginning["call"], beginning["tensor"]["fqn"]), (0, "first.weight"))
+        self.assertNotIn("elements", beginning["tensor"])
+        (beginning,) = self.difference("saved", "--runs", "2,4")["divergences"]
+        elements = beginning["tensor"]["elements"]
+        self.assertEqual((elements["count"], elements["different"]), (160, 1))
+        # The kernel gets the transposed weight.
+        self.assertEqual((beginning["tensor"]["first"]["sizes"], elements["first"]), ([10, 16], 2 * 16 + 1))
+        self.assertAlmostEqual(elements["largest_absolute"], 0.5, places=5)
+        text = self.diff("saved", "--runs", "2,4", code=1).stdout
+        self.assertIn("1 of 160 elements differ, max |Δ| 0.5, first at [2, 1]", text)
+
     def test_another_input_comes_first(self):
         text = self.diff("first", "--runs", "2,3", code=1).stdout
         self.assertTrue(text.startswith("inputs differ in 1 run:\n  run 2: arg4_1 f32[8,10]: "), text)
         self.assertIn("\nno call diverges on its own\n", text)
 
     def test_an_op_with_random_results_is_named(self):
-        found = self.difference("first", "--runs", "4,5")
+        found = self.difference("first", "--runs", "5,6")
         first = found["divergences"][0]
         self.assertEqual((first["kernel"], first["origin"], first["call"]), ("mylib::my_op", "call", 1))
 
     def test_two_recordings_differ_only_by_the_random_op(self):
         found = self.difference("first", "second")
-        self.assertEqual(found["runs"], 6)
+        self.assertEqual(found["runs"], 7)
         self.assertEqual({one["kernel"] for one in found["divergences"]}, {"mylib::my_op"})
-        self.assertEqual({one["run"] for one in found["divergences"]}, {4, 5})
+        self.assertEqual({one["run"] for one in found["divergences"]}, {5, 6})
         self.assertEqual(found["only_first"]["calls"] + found["only_second"]["calls"], 0)
 
     def test_what_cannot_be_compared_is_an_error(self):

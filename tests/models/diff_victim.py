@@ -3,7 +3,8 @@
 run 0 and 1  linear_softmax, the same twice
 run 2        the same with another weight
 run 3        another input
-run 4 and 5  custom_op, whose op adds a random number
+run 4        with another weight of more elements than are recorded
+run 5 and 6  custom_op, whose op adds a random number
 """
 
 from __future__ import annotations
@@ -16,17 +17,23 @@ import models
 import victim
 
 
+def change(loader, name: str, weight: torch.Tensor) -> None:
+    changed = weight.detach().clone()
+    changed[1, 2] += 0.5
+    loader.load_constants({name: changed}, False, False)
+
+
 def main() -> None:
     loader = victim.loader_of("linear_softmax")
     case = models.build("linear_softmax")
     (x,) = case.inputs
     loader.run([x])
     loader.run([x])
-    weight = case.module.second.weight.detach().clone()
-    weight[1, 2] += 0.5
-    loader.load_constants({"second.weight": weight}, False, False)
+    change(loader, "second.weight", case.module.second.weight)
     loader.run([x])
     loader.run([x + 1])
+    change(loader, "first.weight", case.module.first.weight)
+    loader.run([x])
 
     models.my_op.register_kernel("cpu")(lambda x, scale: x * scale + secrets.randbelow(1000))
     loader = victim.loader_of("custom_op")
