@@ -37,13 +37,20 @@ void add_without_partner(const RecordedCall& call, std::uint64_t& count, std::ve
 
 void add_call(const CallDivergence& found, Beginning& so_far, Comparison& to) {
     ++to.calls;
+    const Agreement agreement = weaker(found.inputs, found.outputs);
     if (found.verdict == CallVerdict::follows) ++to.follow;
     if (found.verdict == CallVerdict::absorbs) ++to.absorb;
     if (found.verdict == CallVerdict::unknown) ++to.unknown;
     if (found.verdict != CallVerdict::equal) return;
-    const bool is_proven = weaker(found.inputs, found.outputs) == Agreement::equal;
-    ++(is_proven ? to.equal : to.not_seen);
-    ++(is_proven ? so_far.equal_before : so_far.seen_before);
+    if (agreement == Agreement::unknown) ++to.unknown;
+    if (agreement == Agreement::equal) {
+        ++to.equal;
+        ++so_far.equal_before;
+    }
+    if (agreement == Agreement::not_seen) {
+        ++to.not_seen;
+        ++so_far.seen_before;
+    }
 }
 
 void add_inputs(const RecordedRun& run, const RunDivergence& found, Comparison& to) {

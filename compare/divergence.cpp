@@ -23,32 +23,35 @@ bool is_alike(const RecordedTensor& one, const RecordedTensor& other) {
     return (one.tensor == nullptr) == (other.tensor == nullptr);
 }
 
-/// Pairs by label, and the rest in order.
+/// Whether both lists have the same kinds of arguments in the same places.
+bool is_same_form(Tensors first, Tensors second) {
+    return std::ranges::equal(first, second, [](const RecordedTensor& one, const RecordedTensor& other) {
+        return is_alike(one, other) && one.facts->position == other.facts->position;
+    });
+}
+
+/// Pairs by place, because another build has other labels. In lists of different forms, only tensors of one
+/// label and one shape are pairs.
 class Pairing {
   public:
     Pairing(Tensors first, Tensors second) : second_(second), used_(second.size()) {
-        std::vector<const RecordedTensor*> rest;
-        for (const RecordedTensor& tensor : first) {
-            const RecordedTensor* const partner = take([&](const RecordedTensor& other) {
-                return is_alike(tensor, other) && other.facts->label == tensor.facts->label;
-            });
-            pairs_.push_back({&tensor, partner, {}});
-        }
-        for (TensorPair& pair : pairs_) {
-            if (pair.second == nullptr)
-                pair.second = take([&](const RecordedTensor& other) { return is_alike(*pair.first, other); });
-            if (pair.second != nullptr) pair.compared = compare(*pair.first, *pair.second);
+        const bool by_place = is_same_form(first, second);
+        for (std::size_t i = 0; i < first.size(); ++i) {
+            const RecordedTensor* const partner = by_place ? &second[i] : take_like(first[i]);
+            pairs_.push_back(
+                {&first[i], partner, partner == nullptr ? Compared() : compare(first[i], *partner)});
         }
     }
     [[nodiscard]] const std::vector<TensorPair>& pairs() const { return pairs_; }
 
   private:
-    template <typename Fits>
-    const RecordedTensor* take(Fits fits) {
+    const RecordedTensor* take_like(const RecordedTensor& tensor) {
         for (std::size_t i = 0; i < second_.size(); ++i) {
-            if (used_[i] || !fits(second_[i])) continue;
+            const RecordedTensor& other = second_[i];
+            if (used_[i] || !is_alike(tensor, other) || tensor.facts->label != other.facts->label) continue;
+            if (tensor.tensor != nullptr && tensor.tensor->sizes != other.tensor->sizes) continue;
             used_[i] = true;
-            return &second_[i];
+            return &other;
         }
         return nullptr;
     }
@@ -81,13 +84,21 @@ class Memory {
         Agreement agreement = Agreement::unknown;
         std::uint32_t call = kNoCallNumber;
         std::size_t order = 0;
+        bool is_alone = false;
     };
 
     void record(const TensorPair& pair, std::uint32_t call) {
-        if (pair.first->tensor == nullptr) return;
-        const State state{pair.compared.agreement, call, ++order_};
-        by_label_[pair.first->facts->label] = state;
-        const Bytes bytes = bytes_of(*pair.first);
+        record(*pair.first, {pair.compared.agreement, call, 0, false});
+    }
+    /// A call wrote it that the other run does not have.
+    void record_alone(const RecordedTensor& tensor, std::uint32_t call) {
+        record(tensor, {Agreement::unknown, call, 0, true});
+    }
+    void record(const RecordedTensor& tensor, State state) {
+        if (tensor.tensor == nullptr) return;
+        state.order = ++order_;
+        by_label_[tensor.facts->label] = state;
+        const Bytes bytes = bytes_of(tensor);
         if (bytes.begin == bytes.end) return;
         std::erase_if(different_, [&](const Different& one) {
             return bytes.begin <= one.bytes.begin && one.bytes.end <= bytes.end;
@@ -133,7 +144,7 @@ class Judge {
         result.outputs = first.has_after && second.has_after ? Agreement::equal : Agreement::unknown;
         const TensorPair* differing = nullptr;
         for (const TensorPair& pair : after.pairs()) {
-            if (pair.second == nullptr || !is_output(*pair.first)) continue;
+            if (!is_output(*pair.first)) continue;
             result.outputs = weaker(result.outputs, pair.compared.agreement);
             if (pair.compared.agreement == Agreement::different && differing == nullptr) differing = &pair;
         }
@@ -142,13 +153,19 @@ class Judge {
         return result;
     }
 
+    /// The call has no partner.
+    void pass(const RecordedCall& first) {
+        for (const RecordedTensor& tensor : first.after)
+            if (is_output(tensor)) memory_.record_alone(tensor, first.call);
+    }
+
   private:
     /// Fills what concerns the inputs. Returns whether a difference begins at one of them.
     bool judge_inputs(const std::vector<TensorPair>& pairs, CallDivergence& result) {
         bool follows = false;
         std::optional<TensorPair> scalar;
         for (const TensorPair& pair : pairs) {
-            if (pair.second == nullptr || !is_input(*pair.first)) continue;
+            if (!is_input(*pair.first)) continue;
             result.inputs = weaker(result.inputs, pair.compared.agreement);
             if (pair.compared.agreement != Agreement::different) continue;
             if (pair.first->tensor == nullptr) {
@@ -175,6 +192,7 @@ class Judge {
         if (memory_.is_different_since(tensor, state == nullptr ? 0 : state->order)) return Origin::none;
         if (state == nullptr) return tensor.facts->original_fqn.empty() ? Origin::unseen : Origin::constant;
         if (state->agreement == Agreement::different) return Origin::none;
+        if (state->is_alone) return Origin::alone;
         if (state->agreement == Agreement::unknown) return Origin::unseen;
         last_equal = state->call;
         return Origin::memory;
@@ -234,21 +252,30 @@ std::string_view base_name(std::string_view name) {
 class Numbers {
   public:
     std::uint32_t of(const std::string& text) {
-        return known_.try_emplace(text, static_cast<std::uint32_t>(known_.size())).first->second;
+        const auto [entry, is_new] = known_.try_emplace(text, next_);
+        if (is_new) ++next_;
+        return entry->second;
     }
+    /// Returns a number that equals no other.
+    std::uint32_t unique() { return next_++; }
 
   private:
     std::unordered_map<std::string, std::uint32_t> known_;
+    std::uint32_t next_ = 0;
 };
 
 std::vector<Keys> keys_of(const RecordedRun& run, Numbers& numbers) {
-    std::vector<Keys> keys(3);
+    std::vector<Keys> keys(4);
     for (const RecordedCall& call : run.calls) {
         const SiteFacts& site = *call.site;
+        std::string nodes;
+        for (const std::string& node : site.source_nodes)
+            nodes += node + '\n';
         keys[0].push_back(
             numbers.of(site.kernel + '\n' + std::to_string(site.site) + '\n' + std::to_string(site.line)));
         keys[1].push_back(numbers.of(site.kernel));
         keys[2].push_back(numbers.of('~' + std::string(base_name(site.kernel))));
+        keys[3].push_back(nodes.empty() ? numbers.unique() : numbers.of('\t' + nodes));
     }
     return keys;
 }
@@ -272,9 +299,12 @@ RunDivergence diverge(const RecordedRun& first, const RecordedRun& second) {
     Judge judge;
     judge.take_inputs(inputs.pairs());
     for (const Aligned& pair : result.calls) {
-        const bool has_partner = pair.first != kNoPartner && pair.second != kNoPartner;
-        result.verdicts.push_back(
-            has_partner ? judge.judge(first.calls[pair.first], second.calls[pair.second]) : CallDivergence());
+        if (pair.first != kNoPartner && pair.second != kNoPartner) {
+            result.verdicts.push_back(judge.judge(first.calls[pair.first], second.calls[pair.second]));
+            continue;
+        }
+        if (pair.first != kNoPartner) judge.pass(first.calls[pair.first]);
+        result.verdicts.emplace_back();
     }
     return result;
 }

@@ -36,6 +36,7 @@ enum class Origin : std::uint8_t {
     constant,  // a weight or another constant differs
     memory,    // an input differs, although it was equal when it was last recorded
     unseen,    // an input differs, and what wrote it is not recorded
+    alone,     // an input differs, and a call without a partner wrote it
     result,    // the calls returned different results
 };
 
@@ -62,7 +63,8 @@ struct RunDivergence {
 /// The runs must outlive the result.
 RunDivergence diverge(const RecordedRun& first, const RecordedRun& second);
 
-/// Aligns the calls by their place in the model, then by name, then by the kind of kernel.
+/// Aligns the calls by their place in the model, then by name, then by name without its number, then by the
+/// nodes that they compute.
 std::vector<Aligned> align_calls(const RecordedRun& first, const RecordedRun& second);
 
 }  // namespace aoti_dbg::compare

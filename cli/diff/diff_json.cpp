@@ -28,8 +28,8 @@ std::string_view word_of(compare::Agreement agreement) {
 }
 
 std::string_view word_of(compare::Origin origin) {
-    static constexpr std::array<std::string_view, 7> kWords = {"none",   "call",   "scalar", "constant",
-                                                               "memory", "unseen", "result"};
+    static constexpr std::array<std::string_view, 8> kWords = {"none",   "call",   "scalar", "constant",
+                                                               "memory", "unseen", "alone",  "result"};
     return kWords[static_cast<std::size_t>(origin)];
 }
 

@@ -69,8 +69,14 @@ std::string elements_text(const RecordedTensor& first, const RecordedTensor& sec
 }
 
 void append_change(const char* name, double one, double other, std::string& out) {
-    const std::string before = number_text(one);
-    const std::string after = number_text(other);
+    std::string before = number_text(one);
+    std::string after = number_text(other);
+    if (before == after) {
+        before.clear();
+        after.clear();
+        append_shortest(one, before);
+        append_shortest(other, after);
+    }
     if (before == after) return;
     out += std::string(out.empty() ? "" : ", ") + name + " " + before + " → " + after;
 }
@@ -84,6 +90,7 @@ std::string statistics_text(const TensorStatistics& one, const TensorStatistics&
         append_change("-Inf", static_cast<double>(a.negative_infinity),
                       static_cast<double>(b.negative_infinity), text);
         if (!is_printed) return;
+        append_change("zeros", static_cast<double>(a.zeros), static_cast<double>(b.zeros), text);
         append_change("mean", a.all.mean, b.all.mean, text);
         append_change("std", a.all.standard_deviation, b.all.standard_deviation, text);
         append_change("min", a.all.minimum.as_double(), b.all.minimum.as_double(), text);
@@ -107,7 +114,8 @@ std::string difference_text(const RecordedTensor& first, const RecordedTensor& s
         return text + elements_text(first, second);
     const std::string changes = statistics_text(first.statistics, second.statistics);
     if (!changes.empty()) return text + changes;
-    return text + "the bits differ, and the printed statistics are equal";
+    return text + (grade == Grade::hash ? "the bits differ, and the printed statistics are equal"
+                                        : "the sum or the place of the minimum or maximum differs");
 }
 
 std::string inputs_text(Agreement inputs) {
@@ -132,6 +140,8 @@ std::string cause_text(const Beginning& found) {
             return "input " + name + " changed after " + place_of(found.last_equal) + ", where it was equal";
         case Origin::unseen:
             return "input " + name + " differs, and the call that wrote it was not recorded";
+        case Origin::alone:
+            return "input " + name + " differs, and a call without a partner wrote it";
         case Origin::result:
             return inputs_text(found.inputs) + ", only one of both calls failed";
         default:
@@ -184,13 +194,16 @@ void append_others(const Comparison& comparison, std::string& out) {
     if (comparison.diverge > end) out += "  and " + grouped(comparison.diverge - end) + " more\n";
 }
 
+/// Lists the inputs of the first run that has other inputs.
 void append_inputs(const Comparison& comparison, std::string& out) {
-    if (comparison.runs_with_other_inputs == 0) return;
-    out += "inputs differ in " + counted(comparison.runs_with_other_inputs, "run") + ":\n";
-    for (std::size_t i = 0; i < std::min(comparison.inputs.size(), kMostNames); ++i) {
-        const compare::DifferentInput& input = comparison.inputs[i];
-        out += "  run " + std::to_string(input.run) + ": " +
-               difference_text(input.first, input.second, input.grade) + "\n";
+    if (comparison.inputs.empty()) return;
+    const std::uint32_t run = comparison.inputs.front().run;
+    out += "inputs differ in " + counted(comparison.runs_with_other_inputs, "run") + ", first in run " +
+           std::to_string(run) + ":\n";
+    std::size_t listed = 0;
+    for (const compare::DifferentInput& input : comparison.inputs) {
+        if (input.run != run || ++listed > kMostNames) break;
+        out += "  " + difference_text(input.first, input.second, input.grade) + "\n";
     }
 }
 
@@ -214,8 +227,9 @@ void append_counts(const Comparison& comparison, std::string& out) {
     add(comparison.diverge, "where a difference begins");
     add(comparison.follow, "that pass it on");
     add(comparison.absorb, "with other inputs and equal outputs");
-    add(comparison.unknown, "not measured");
-    out += '\n';
+    add(comparison.unknown, "not measured, or only in part");
+    out += "\noutputs of runs: " + grouped(comparison.runs - comparison.runs_with_other_outputs) +
+           " without a difference, " + grouped(comparison.runs_with_other_outputs) + " different\n";
     if (comparison.not_seen != 0)
         out +=
             "Equal statistics do not prove equal tensors. Record with --stats full to compare bit by bit.\n";

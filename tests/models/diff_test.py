@@ -73,7 +73,7 @@ class Diff(unittest.TestCase):
 
     def test_another_input_comes_first(self):
         text = self.diff("first", "--runs", "2,3", code=1).stdout
-        self.assertTrue(text.startswith("inputs differ in 1 run:\n  run 2: arg4_1 f32[8,10]: "), text)
+        self.assertTrue(text.startswith("inputs differ in 1 run, first in run 2:\n  arg4_1 f32[8,10]: "), text)
         self.assertIn("\nno call diverges on its own\n", text)
 
     def test_an_op_with_random_results_is_named(self):

@@ -178,6 +178,40 @@ TEST_CASE("A difference that does not reach an output is absorbed") {
     CHECK(result.equal == 1);
 }
 
+TEST_CASE("Another build has other labels for the same tensors") {
+    const auto build = [](const std::string& label, float number) {
+        Writer writer;
+        writer.begin(0, {{"arg0_1", 1}});
+        writer.call("first", {{"arg0_1", 1}}, {{label, 2, Role::writes}});
+        writer.call("second", {{label, 2}}, {{"buf5", number, Role::writes}});
+        writer.end({{"buf5", number}});
+        return writer.file;
+    };
+    CHECK_FALSE(compared(build("buf0", 3), build("buf7", 3)).is_different());
+    const Comparison result = compared(build("buf0", 3), build("buf7", 4));
+    REQUIRE(result.beginnings.size() == 1);
+    CHECK(result.beginnings[0].call == 1);
+    CHECK(result.beginnings[0].origin == Origin::call);
+}
+
+TEST_CASE("A difference that comes from a call without a partner begins where it is read") {
+    const auto build = [](const std::string& kernel, float number) {
+        Writer writer;
+        writer.begin(0, {{"arg0_1", 1}});
+        writer.call(kernel, {{"arg0_1", 1}}, {{"buf0", number, Role::writes}});
+        writer.call("second", {{"buf0", number}}, {{"buf1", number, Role::writes}});
+        writer.call("third", {{"buf1", number}}, {{"buf2", number, Role::writes}});
+        writer.end({{"buf2", number}});
+        return writer.file;
+    };
+    const Comparison result = compared(build("fused", 3), build("other", 4));
+    REQUIRE(result.beginnings.size() == 1);
+    CHECK(result.beginnings[0].site.kernel == "second");
+    CHECK(result.beginnings[0].origin == Origin::alone);
+    CHECK(result.follow == 1);
+    CHECK(result.only_first_calls == 1);
+}
+
 TEST_CASE("Calls and runs without a partner are counted") {
     const Comparison result = compared(recording({}), recording({.has_extra = true}, kFull, 2));
     CHECK(result.only_second_calls == 1);
