@@ -48,6 +48,16 @@ Taken take_pytorch_level(const Texts& texts, Options& options) {
     return Fault{};
 }
 
+Taken take_record(const Texts& texts, Options& options) {
+    bool has_files = false;
+    if (Taken fault = take_word(texts, {{"bits", false}, {"full", true}}, has_files)) return fault;
+    options.levels = {false, true, has_files};
+    options.level_given = true;
+    options.stats = StatsDetail::full;
+    options.format = OutputFormat::none;
+    return std::nullopt;
+}
+
 Taken take_level(const Texts& texts, Options& options) {
     if (take_level_number(only_text(texts), options)) return std::nullopt;
     Levels levels;

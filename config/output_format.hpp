@@ -11,6 +11,7 @@ enum class OutputFormat : std::uint8_t {
     text,     // like PyTorch's debug printer
     compact,  // one aligned line per tensor
     jsonl,    // see docs/reference/events.md
+    none,     // calls are only in events.jsonl (AOTI_DBG_RECORD)
 };
 
 constexpr std::optional<OutputFormat> output_format_named(std::string_view word) {

@@ -103,7 +103,7 @@ int diff(const DiffRequest& request) {
     if (!comparison) return kTrouble;
     if (!has_evidence(*comparison)) {
         error_message(ErrorCode::nothing_recorded,
-                      "%s and %s have no measured calls to compare. Record both with --level 2.",
+                      "%s and %s have no measured calls to compare. Record both with --record bits.",
                       first->path().c_str(), second->path().c_str());
         return kTrouble;
     }

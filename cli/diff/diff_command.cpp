@@ -12,7 +12,7 @@ constexpr const char* kExamples =
     "  aoti-dbg diff before/ after/               compare two recordings\n"
     "  aoti-dbg diff --runs 1,500 recording/      compare two runs of one recording\n"
     "\n"
-    "Record both with `aoti-dbg run --level 2 --stats full` to compare bit by bit.\n"
+    "Record both with `aoti-dbg run --record bits`.\n"
     "Exit codes: 0 equal, 1 different, 2 could not compare.\n";
 
 /// Returns nothing unless the text is two numbers and a comma.

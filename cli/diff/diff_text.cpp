@@ -232,7 +232,7 @@ void append_counts(const Comparison& comparison, std::string& out) {
            " without a difference, " + grouped(comparison.runs_with_other_outputs) + " different\n";
     if (comparison.not_seen != 0)
         out +=
-            "Equal statistics do not prove equal tensors. Record with --stats full to compare bit by bit.\n";
+            "Equal statistics do not prove equal tensors. Record with --record bits to compare bit by bit.\n";
 }
 
 }  // namespace

@@ -65,15 +65,11 @@ void EventOutput::coverage(std::span<const NamedCount> counts) {
 }
 
 void EventOutput::call(const MeasuredCall& call) {
-    if (log_ != nullptr && first_events_.is_first(call)) ++gathered_calls_;
+    const bool is_printed = log_ != nullptr && format_ != OutputFormat::none;
+    if (is_printed && first_events_.is_first(call)) ++gathered_calls_;
     if (has_json()) jsonl_.render(call, json_lines_);
-    if (has_text()) {
-        if (format_ == OutputFormat::text) {
-            text_.render(call, log_lines_);
-        } else {
-            compact_.render(call, log_lines_);
-        }
-    }
+    if (is_printed && format_ == OutputFormat::text) text_.render(call, log_lines_);
+    if (is_printed && format_ == OutputFormat::compact) compact_.render(call, log_lines_);
     if (json_lines_.size() >= kMuch || log_lines_.size() >= kMuch) flush();
 }
 

@@ -22,12 +22,13 @@ class Diff(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.addClassCleanup(support.collect_outputs, cls.folder)
-        for name, level in (("first", "2"), ("second", "2"), ("saved", "stats,files")):
+        for name, what in (("first", "bits"), ("second", "bits"), ("saved", "full")):
             recorded = support.run_victim(
                 folder=cls.folder, preload=True, script="diff_victim.py",
-                AOTI_DBG_LEVEL=level, AOTI_DBG_STATS="full", AOTI_DBG_OUT=name,
+                AOTI_DBG_LEVEL="", AOTI_DBG_RECORD=what, AOTI_DBG_OUT=name,
             )  # fmt: skip
             assert recorded.code == 0, recorded.stderr
+            assert all(path.read_text().strip("\0") == "" for path in cls.folder.glob("log.*")), "calls were printed"
 
     def diff(self, *arguments: str, code: int) -> subprocess.CompletedProcess:
         done = subprocess.run([tool, "diff", *arguments], cwd=self.folder, capture_output=True, text=True)

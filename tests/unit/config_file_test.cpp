@@ -267,6 +267,7 @@ const std::vector<Example> kExamples = {
     {"filter", "a,b<c,d>", {R"("a,b<c,d>")", R"(["a", "b<c,d>"])"}},
     {"kernels", "triton_*,!*_poi_*", {R"("triton_*,!*_poi_*")", R"(["triton_*", "!*_poi_*"])"}},
     {"runs", "10:20", {R"("10:20")"}},
+    {"record", "bits", {R"("bits")"}},
     {"runs", "7", {"7", R"("7")"}},
     {"calls", "::1000", {R"("::1000")"}},
     {"calls", "0", {"0", R"("0")"}},

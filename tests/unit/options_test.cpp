@@ -189,6 +189,13 @@ TEST_CASE("With checks alone, `aoti-dbg run` prints no names") {
 TEST_CASE("A switch accepts on and off, 1 and 0, and nothing else") {
     CHECK_FALSE(parse({{"AOTI_DBG_REUSE", "Off"}}).options.reuse);
     CHECK(parse({{"AOTI_DBG_STATS", "FULL"}}).options.stats == StatsDetail::full);
+    const Options bits = parse({{"AOTI_DBG_RECORD", "bits"}}).options;
+    CHECK((bits.levels.stats && !bits.levels.files && bits.level_given));
+    CHECK((bits.stats == StatsDetail::full && bits.format == OutputFormat::none));
+    CHECK(parse({{"AOTI_DBG_RECORD", "full"}, {"AOTI_DBG_STATS", "indices"}}).options.stats ==
+          StatsDetail::indices);
+    CHECK(parse({{"AOTI_DBG_RECORD", "full"}}).options.levels.files);
+    CHECK(parse({{"AOTI_DBG_RECORD", "files"}}).complaints.size() == 1);
     CHECK(parse({{"AOTI_DBG_SYNC", "1"}}).options.sync);
     CHECK_FALSE(parse({{"AOTI_DBG_EVIDENCE", "0"}}).options.evidence);
     CHECK(contains(parse({{"AOTI_DBG_REUSE", "2"}}).complaints.at(0), "Using the default, on."));
