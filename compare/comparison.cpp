@@ -1,10 +1,19 @@
 #include "compare/comparison.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 namespace aoti_dbg::compare {
 namespace {
+
+std::optional<ElementDifference> elements_of(const RecordedTensor& first, const RecordedTensor& second) {
+    const bool are_known = first.tensor != nullptr && second.tensor != nullptr && !first.values.empty() &&
+                           first.values.size() == second.values.size() &&
+                           first.tensor->dtype == second.tensor->dtype;
+    if (!are_known) return std::nullopt;
+    return difference_of(first.tensor->measured_dtype, first.values, second.values);
+}
 
 void add_beginning(const RecordedRun& first, const RecordedRun& second, const Aligned& pair,
                    const CallDivergence& found, const Beginning& counts, Comparison& to) {
@@ -28,6 +37,7 @@ void add_beginning(const RecordedRun& first, const RecordedRun& second, const Al
     added.first = *found.tensor->first;
     added.second = *found.tensor->second;
     added.grade = found.tensor->compared.grade;
+    added.elements = elements_of(added.first, added.second);
 }
 
 void add_without_partner(const RecordedCall& call, std::uint64_t& count, std::vector<std::string>& names) {
@@ -53,33 +63,64 @@ void add_call(const CallDivergence& found, Beginning& so_far, Comparison& to) {
     }
 }
 
-void add_inputs(const RecordedRun& run, const RunDivergence& found, Comparison& to) {
-    to.runs_with_other_inputs += found.inputs.empty() ? 0 : 1;
-    to.runs_with_other_outputs += found.outputs.empty() ? 0 : 1;
+void add_ends(const RecordedRun& first, const RecordedRun& second, const RunDivergence& found,
+              Comparison& to) {
+    to.runs_with_other_inputs += found.all_inputs == Agreement::different ? 1 : 0;
+    to.runs_with_other_outputs += found.all_outputs == Agreement::different ? 1 : 0;
+    to.runs_with_unproven_ends += weaker(found.all_inputs, found.all_outputs) == Agreement::equal ? 0 : 1;
+    to.runs_without_outputs += first.has_outputs && second.has_outputs ? 0 : 1;
     for (const TensorPair& pair : found.inputs) {
-        if (to.inputs.size() == kMostListed || pair.second == nullptr) continue;
-        to.inputs.push_back({run.run, *pair.first, *pair.second, pair.compared.grade});
+        if (to.inputs.size() == kMostListed) break;
+        to.inputs.push_back({first.run, *pair.first, *pair.second, pair.compared.grade,
+                             elements_of(*pair.first, *pair.second)});
     }
 }
 
-/// The model of a run, and the run's number in it. With threads, the numbers of all runs differ from
-/// recording to recording.
-using RunKey = std::pair<std::uint32_t, std::uint32_t>;
-
-RunKey key_of(const RecordedRun& run) {
-    return {run.model, run.number_in_model};
-}
-
-/// Runs of one recording that wait for their partners. Threads end their runs in any order.
-using Waiting = std::map<RunKey, RecordedRun>;
+/// Runs that wait for their partners, by model and number. Threads end their runs in any order.
+using Waiting = std::map<std::pair<std::uint32_t, std::uint32_t>, RecordedRun>;
 
 constexpr std::size_t kMostWaiting = 256;
 
-/// Drops the oldest run.
-void bound(Waiting& waiting, std::uint64_t& without_partner) {
-    if (waiting.size() <= kMostWaiting) return;
-    ++without_partner;
-    waiting.erase(waiting.begin());
+/// Adds the next run, if there is one.
+bool take(RunReader& from, Waiting& to) {
+    std::optional<RecordedRun> run = from.next();
+    if (!run) return false;
+    const Waiting::key_type key{run->model, run->run};
+    to.insert_or_assign(key, std::move(*run));
+    return true;
+}
+
+void pair_by_number(Waiting& first, Waiting& second, Comparison& to) {
+    for (auto run = first.begin(); run != first.end();) {
+        const auto partner = second.find(run->first);
+        if (partner == second.end()) {
+            ++run;
+            continue;
+        }
+        add_runs(run->second, partner->second, to);
+        second.erase(partner);
+        run = first.erase(run);
+    }
+}
+
+/// Pairs the oldest run of each model with the oldest one of the same model, until so many wait at most.
+void pair_by_order(Waiting& first, Waiting& second, std::size_t most, Comparison& to) {
+    for (auto run = first.begin(); run != first.end() && (first.size() > most || second.size() > most);) {
+        const auto partner = second.lower_bound({run->first.first, 0});
+        if (partner == second.end() || partner->first.first != run->first.first) {
+            ++run;
+            continue;
+        }
+        add_runs(run->second, partner->second, to);
+        second.erase(partner);
+        run = first.erase(run);
+    }
+}
+
+void drop_oldest(Waiting& waiting, std::uint64_t& without_partner) {
+    for (; waiting.size() > kMostWaiting; ++without_partner)
+        waiting.erase(
+            std::ranges::min_element(waiting, {}, [](const auto& one) { return one.first.second; }));
 }
 
 }  // namespace
@@ -87,7 +128,7 @@ void bound(Waiting& waiting, std::uint64_t& without_partner) {
 void add_runs(const RecordedRun& first, const RecordedRun& second, Comparison& to) {
     const RunDivergence found = diverge(first, second);
     ++to.runs;
-    add_inputs(first, found, to);
+    add_ends(first, second, found, to);
     Beginning so_far;
     for (std::size_t i = 0; i < found.calls.size(); ++i) {
         const Aligned& pair = found.calls[i];
@@ -110,29 +151,14 @@ Comparison compare_recordings(RunReader& first, RunReader& second) {
     bool has_ours = true;
     bool has_theirs = true;
     while (has_ours || has_theirs) {
-        if (has_ours) {
-            std::optional<RecordedRun> run = first.next();
-            has_ours = run.has_value();
-            if (run) ours.insert_or_assign(key_of(*run), std::move(*run));
-        }
-        if (has_theirs) {
-            std::optional<RecordedRun> run = second.next();
-            has_theirs = run.has_value();
-            if (run) theirs.insert_or_assign(key_of(*run), std::move(*run));
-        }
-        for (auto run = ours.begin(); run != ours.end();) {
-            const auto partner = theirs.find(run->first);
-            if (partner == theirs.end()) {
-                ++run;
-                continue;
-            }
-            add_runs(run->second, partner->second, result);
-            theirs.erase(partner);
-            run = ours.erase(run);
-        }
-        bound(ours, result.only_first_runs);
-        bound(theirs, result.only_second_runs);
+        has_ours = has_ours && take(first, ours);
+        has_theirs = has_theirs && take(second, theirs);
+        pair_by_number(ours, theirs, result);
+        pair_by_order(ours, theirs, kMostWaiting, result);
+        drop_oldest(ours, result.only_first_runs);
+        drop_oldest(theirs, result.only_second_runs);
     }
+    pair_by_order(ours, theirs, 0, result);
     result.only_first_runs += ours.size();
     result.only_second_runs += theirs.size();
     return result;

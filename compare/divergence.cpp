@@ -8,8 +8,6 @@
 namespace aoti_dbg::compare {
 namespace {
 
-using Tensors = std::span<const RecordedTensor>;
-
 bool is_input(const RecordedTensor& tensor) {
     const Role role = tensor.facts->role;
     return !tensor.is_unwritten && role != Role::writes && role != Role::makes;
@@ -18,48 +16,6 @@ bool is_input(const RecordedTensor& tensor) {
 bool is_output(const RecordedTensor& tensor) {
     return tensor.tensor != nullptr && tensor.facts->role != Role::reads;
 }
-
-bool is_alike(const RecordedTensor& one, const RecordedTensor& other) {
-    return (one.tensor == nullptr) == (other.tensor == nullptr);
-}
-
-/// Whether both lists have the same kinds of arguments in the same places.
-bool is_same_form(Tensors first, Tensors second) {
-    return std::ranges::equal(first, second, [](const RecordedTensor& one, const RecordedTensor& other) {
-        return is_alike(one, other) && one.facts->position == other.facts->position;
-    });
-}
-
-/// Pairs by place, because another build has other labels. In lists of different forms, only tensors of one
-/// label and one shape are pairs.
-class Pairing {
-  public:
-    Pairing(Tensors first, Tensors second) : second_(second), used_(second.size()) {
-        const bool by_place = is_same_form(first, second);
-        for (std::size_t i = 0; i < first.size(); ++i) {
-            const RecordedTensor* const partner = by_place ? &second[i] : take_like(first[i]);
-            pairs_.push_back(
-                {&first[i], partner, partner == nullptr ? Compared() : compare(first[i], *partner)});
-        }
-    }
-    [[nodiscard]] const std::vector<TensorPair>& pairs() const { return pairs_; }
-
-  private:
-    const RecordedTensor* take_like(const RecordedTensor& tensor) {
-        for (std::size_t i = 0; i < second_.size(); ++i) {
-            const RecordedTensor& other = second_[i];
-            if (used_[i] || !is_alike(tensor, other) || tensor.facts->label != other.facts->label) continue;
-            if (tensor.tensor != nullptr && tensor.tensor->sizes != other.tensor->sizes) continue;
-            used_[i] = true;
-            return &other;
-        }
-        return nullptr;
-    }
-
-    Tensors second_;
-    std::vector<bool> used_;
-    std::vector<TensorPair> pairs_;
-};
 
 struct Bytes {
     std::uint64_t begin = 0;
@@ -75,6 +31,12 @@ Bytes bytes_of(const RecordedTensor& tensor) {
         last += static_cast<std::uint64_t>(facts.sizes[i] - 1) * static_cast<std::uint64_t>(facts.strides[i]);
     }
     return {tensor.address, tensor.address + (last + 1) * element_size(facts.measured_dtype)};
+}
+
+/// Whether the tensor covers all bytes between its first and its last.
+bool is_dense(const RecordedTensor& tensor, const Bytes& bytes) {
+    return element_count(tensor.tensor->sizes) * element_size(tensor.tensor->measured_dtype) ==
+           bytes.end - bytes.begin;
 }
 
 /// What is known of the tensors of the first run after the calls so far.
@@ -100,11 +62,16 @@ class Memory {
         by_label_[tensor.facts->label] = state;
         const Bytes bytes = bytes_of(tensor);
         if (bytes.begin == bytes.end) return;
-        std::erase_if(different_, [&](const Different& one) {
-            return bytes.begin <= one.bytes.begin && one.bytes.end <= bytes.end;
-        });
+        if (is_dense(tensor, bytes)) {
+            std::erase_if(different_, [&](const Different& one) {
+                return bytes.begin <= one.bytes.begin && one.bytes.end <= bytes.end;
+            });
+        }
         if (state.agreement == Agreement::different) different_.push_back({bytes, state.order});
     }
+
+    /// A call may have changed it, and how is not recorded.
+    void forget(const RecordedTensor& tensor) { record(tensor, {}); }
 
     [[nodiscard]] const State* of(const RecordedTensor& tensor) const {
         const auto found = by_label_.find(tensor.facts->label);
@@ -131,25 +98,30 @@ class Memory {
 class Judge {
   public:
     void take_inputs(const std::vector<TensorPair>& inputs) {
-        for (const TensorPair& pair : inputs)
-            if (pair.second != nullptr) memory_.record(pair, kNoCallNumber);
+        for (const TensorPair& pair : inputs) {
+            if (pair.second == nullptr) continue;
+            memory_.record(pair, kNoCallNumber);
+            has_other_shapes_ = has_other_shapes_ || pair.compared.grade == Grade::shape;
+        }
     }
 
     CallDivergence judge(const RecordedCall& first, const RecordedCall& second) {
-        const Pairing before(first.before, second.before);
-        const Pairing after(first.after, second.after);
+        const PairedTensors before = pair_arguments(first.before, second.before);
+        const PairedTensors after = pair_arguments(first.after, second.after);
+        const bool has_before = first.has_before && second.has_before && before.is_whole;
+        const bool has_after = first.has_after && second.has_after && after.is_whole;
         CallDivergence result;
-        result.inputs = first.has_before && second.has_before ? Agreement::equal : Agreement::unknown;
-        const bool has_new = judge_inputs(before.pairs(), result);
-        result.outputs = first.has_after && second.has_after ? Agreement::equal : Agreement::unknown;
+        result.inputs = has_before ? Agreement::equal : Agreement::unknown;
+        result.outputs = has_after ? Agreement::equal : Agreement::unknown;
+        const bool has_new = judge_inputs(before.pairs, result);
         const TensorPair* differing = nullptr;
-        for (const TensorPair& pair : after.pairs()) {
+        for (const TensorPair& pair : after.pairs) {
             if (!is_output(*pair.first)) continue;
             result.outputs = weaker(result.outputs, pair.compared.agreement);
             if (pair.compared.agreement == Agreement::different && differing == nullptr) differing = &pair;
         }
         conclude(first, second, differing, has_new, result);
-        record(before.pairs(), after.pairs(), first.call);
+        record(before.pairs, after.pairs, first.call, has_after);
         return result;
     }
 
@@ -179,7 +151,7 @@ class Judge {
             result.tensor = pair;
         }
         // Sizes of other shapes are scalars that follow.
-        if (scalar && !follows && result.origin == Origin::none) {
+        if (scalar && !follows && !has_other_shapes_ && result.origin == Origin::none) {
             result.origin = Origin::scalar;
             result.tensor = scalar;
         }
@@ -190,55 +162,79 @@ class Judge {
     Origin origin_of(const RecordedTensor& tensor, std::uint32_t& last_equal) const {
         const Memory::State* const state = memory_.of(tensor);
         if (memory_.is_different_since(tensor, state == nullptr ? 0 : state->order)) return Origin::none;
-        if (state == nullptr) return tensor.facts->original_fqn.empty() ? Origin::unseen : Origin::constant;
+        const bool is_known = state != nullptr && (state->is_alone || state->agreement != Agreement::unknown);
+        if (!is_known) return tensor.facts->original_fqn.empty() ? Origin::unseen : Origin::constant;
         if (state->agreement == Agreement::different) return Origin::none;
         if (state->is_alone) return Origin::alone;
-        if (state->agreement == Agreement::unknown) return Origin::unseen;
         last_equal = state->call;
         return Origin::memory;
     }
 
-    static void conclude(const RecordedCall& first, const RecordedCall& second, const TensorPair* differing,
-                         bool has_new, CallDivergence& result) {
+    void conclude(const RecordedCall& first, const RecordedCall& second, const TensorPair* differing,
+                  bool has_new, CallDivergence& result) {
         const bool parts = result.outputs == Agreement::different || first.result != second.result;
         if (result.inputs == Agreement::different) {
             const bool ends_equal =
                 result.outputs == Agreement::equal || result.outputs == Agreement::not_seen;
-            result.verdict = !parts && ends_equal ? CallVerdict::absorbs
-                             : has_new            ? CallVerdict::diverges
-                                                  : CallVerdict::follows;
+            result.verdict = has_new                ? CallVerdict::diverges
+                             : !parts && ends_equal ? CallVerdict::absorbs
+                                                    : CallVerdict::follows;
         } else if (parts) {
-            result.verdict = CallVerdict::diverges;
+            // Later calls without recorded inputs may only follow.
+            const bool may_follow = result.inputs == Agreement::unknown && has_begun_;
+            result.verdict = may_follow ? CallVerdict::follows : CallVerdict::diverges;
             result.origin = differing == nullptr ? Origin::result : Origin::call;
             if (differing != nullptr) result.tensor = *differing;
         } else {
             result.verdict = result.outputs == Agreement::unknown ? CallVerdict::unknown : CallVerdict::equal;
         }
+        has_begun_ = has_begun_ || result.verdict == CallVerdict::diverges;
         if (result.verdict == CallVerdict::diverges) return;
         result.origin = Origin::none;
         result.tensor.reset();
     }
 
     void record(const std::vector<TensorPair>& before, const std::vector<TensorPair>& after,
-                std::uint32_t call) {
-        for (const TensorPair& pair : before)
-            if (pair.second != nullptr && is_input(*pair.first)) memory_.record(pair, call);
+                std::uint32_t call, bool has_after) {
+        for (const TensorPair& pair : before) {
+            if (!is_input(*pair.first)) continue;
+            const bool may_change = !has_after && pair.first->facts->role != Role::reads;
+            if (may_change) memory_.forget(*pair.first);
+            if (!may_change && pair.compared.agreement != Agreement::unknown) memory_.record(pair, call);
+        }
         for (const TensorPair& pair : after)
-            if (pair.second != nullptr && is_output(*pair.first)) memory_.record(pair, call);
+            if (is_output(*pair.first)) memory_.record(pair, call);
     }
 
+    bool has_other_shapes_ = false;  // among the inputs of the run
+    bool has_begun_ = false;         // some call has diverged
     Memory memory_;
 };
 
 /// Copies the pairs that differ, and returns the weakest agreement.
-Agreement take_differing(const std::vector<TensorPair>& pairs, std::vector<TensorPair>& differing) {
-    Agreement all = pairs.empty() ? Agreement::unknown : Agreement::equal;
-    for (const TensorPair& pair : pairs) {
-        all = weaker(all, pair.second == nullptr ? Agreement::different : pair.compared.agreement);
-        if (pair.second == nullptr || pair.compared.agreement == Agreement::different)
-            differing.push_back(pair);
+Agreement take_differing(const PairedTensors& paired, bool is_recorded, std::vector<TensorPair>& differing) {
+    Agreement all = is_recorded && paired.is_whole ? Agreement::equal : Agreement::unknown;
+    for (const TensorPair& pair : paired.pairs) {
+        all = weaker(all, pair.compared.agreement);
+        if (pair.compared.agreement == Agreement::different) differing.push_back(pair);
     }
     return all;
+}
+
+/// An outer call follows if one inside of it diverges.
+void blame_inner_calls(const RecordedRun& run, RunDivergence& result) {
+    for (std::size_t i = 0; i < result.calls.size(); ++i) {
+        CallDivergence& outer = result.verdicts[i];
+        if (outer.verdict != CallVerdict::diverges || outer.origin != Origin::call) continue;
+        const std::uint32_t nesting = run.calls[result.calls[i].first].nesting;
+        for (std::size_t k = i + 1; k < result.calls.size(); ++k) {
+            if (result.calls[k].first == kNoPartner) continue;
+            if (run.calls[result.calls[k].first].nesting <= nesting) break;
+            if (result.verdicts[k].verdict != CallVerdict::diverges) continue;
+            outer.verdict = CallVerdict::follows;
+            break;
+        }
+    }
 }
 
 /// Removes the number at the end: triton_poi_fused_add_3.
@@ -291,13 +287,13 @@ std::vector<Aligned> align_calls(const RecordedRun& first, const RecordedRun& se
 
 RunDivergence diverge(const RecordedRun& first, const RecordedRun& second) {
     RunDivergence result;
-    const Pairing inputs(first.inputs, second.inputs);
-    const Pairing outputs(first.outputs, second.outputs);
-    result.all_inputs = take_differing(inputs.pairs(), result.inputs);
-    result.all_outputs = take_differing(outputs.pairs(), result.outputs);
+    const PairedTensors inputs = pair_ends(first.inputs, second.inputs);
+    const PairedTensors outputs = pair_ends(first.outputs, second.outputs);
+    result.all_inputs = take_differing(inputs, first.has_inputs && second.has_inputs, result.inputs);
+    result.all_outputs = take_differing(outputs, first.has_outputs && second.has_outputs, result.outputs);
     result.calls = align_calls(first, second);
     Judge judge;
-    judge.take_inputs(inputs.pairs());
+    judge.take_inputs(inputs.pairs);
     for (const Aligned& pair : result.calls) {
         if (pair.first != kNoPartner && pair.second != kNoPartner) {
             result.verdicts.push_back(judge.judge(first.calls[pair.first], second.calls[pair.second]));
@@ -306,6 +302,7 @@ RunDivergence diverge(const RecordedRun& first, const RecordedRun& second) {
         if (pair.first != kNoPartner) judge.pass(first.calls[pair.first]);
         result.verdicts.emplace_back();
     }
+    blame_inner_calls(first, result);
     return result;
 }
 

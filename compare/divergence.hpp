@@ -9,16 +9,10 @@
 
 #include "compare/agreement.hpp"
 #include "compare/alignment.hpp"
+#include "compare/pairing.hpp"
 #include "compare/recorded_run.hpp"
 
 namespace aoti_dbg::compare {
-
-/// A tensor of both runs. `first` or `second` is null if the other run alone has it.
-struct TensorPair {
-    const RecordedTensor* first = nullptr;
-    const RecordedTensor* second = nullptr;
-    Compared compared;
-};
 
 enum class CallVerdict : std::uint8_t {
     equal,     // outputs and inputs are equal, as far as is known

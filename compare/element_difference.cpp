@@ -23,18 +23,28 @@ std::int64_t place_of(const std::byte* at, std::size_t bytes) {
     return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
-void add_element(DType dtype, const std::byte* one, const std::byte* other, ElementDifference& to) {
+double distance_of(DType dtype, const std::byte* one, const std::byte* other) {
+    if (is_integer(dtype) && element_size(dtype) == 8) {
+        std::uint64_t first = 0;
+        std::uint64_t second = 0;
+        std::memcpy(&first, one, sizeof first);
+        std::memcpy(&second, other, sizeof second);
+        const bool is_less = is_unsigned(dtype)
+                                 ? first < second
+                                 : static_cast<std::int64_t>(first) < static_cast<std::int64_t>(second);
+        return static_cast<double>(is_less ? second - first : first - second);
+    }
     const double first = element_value(dtype, one);
     const double second = element_value(dtype, other);
-    if (std::isnan(first) || std::isnan(second)) {
-        to.nan_in_one += std::isnan(first) != std::isnan(second) ? 1 : 0;
-        return;
-    }
-    const double distance = first == second ? 0 : std::abs(first - second);
-    const double magnitude = std::max(std::abs(first), std::abs(second));
-    to.largest_absolute = std::max(to.largest_absolute, distance);
-    if (distance > 0 && std::isfinite(magnitude))
-        to.largest_relative = std::max(to.largest_relative, distance / magnitude);
+    return first == second ? 0 : std::abs(first - second);
+}
+
+void add_number(DType dtype, const std::byte* one, const std::byte* other, ElementDifference& to) {
+    const bool is_nan = std::isnan(element_value(dtype, one));
+    const bool is_other_nan = std::isnan(element_value(dtype, other));
+    to.nan_in_one += is_nan != is_other_nan ? 1 : 0;
+    if (is_nan || is_other_nan) return;
+    to.largest_absolute = std::max(to.largest_absolute, distance_of(dtype, one, other));
     if (!has_ulps(dtype)) return;
     const std::int64_t place = place_of(one, element_size(dtype));
     const std::int64_t other_place = place_of(other, element_size(dtype));
@@ -46,15 +56,17 @@ void add_element(DType dtype, const std::byte* one, const std::byte* other, Elem
 ElementDifference difference_of(DType dtype, std::span<const std::byte> first,
                                 std::span<const std::byte> second) {
     ElementDifference result;
+    const std::size_t size = element_size(dtype);
     const DType part = part_dtype(dtype);
-    const std::size_t size = element_size(part);
+    const std::size_t part_size = element_size(part);
     result.elements = std::min(first.size(), second.size()) / size;
     for (std::uint64_t i = 0; i < result.elements; ++i) {
         const std::byte* const one = first.data() + i * size;
         const std::byte* const other = second.data() + i * size;
         if (std::memcmp(one, other, size) == 0) continue;
         if (result.different++ == 0) result.first = i;
-        if (!is_packed(dtype)) add_element(part, one, other, result);
+        for (std::size_t at = 0; at < size && !is_packed(dtype); at += part_size)
+            add_number(part, one + at, other + at, result);
     }
     return result;
 }

@@ -28,7 +28,7 @@ struct RecordedCall {
     std::uint32_t call = kNoCallNumber;
     std::uint32_t nesting = 0;
     std::int32_t result = 0;
-    bool has_before = false;
+    bool has_before = false;  // its arguments are recorded
     bool has_after = false;
     std::vector<RecordedTensor> before;
     std::vector<RecordedTensor> after;
@@ -37,8 +37,9 @@ struct RecordedCall {
 struct RecordedRun {
     std::uint32_t run = ~0U;
     std::uint32_t model = ~0U;
-    std::uint32_t number_in_model = 0;  // counts the runs of its model
     std::string model_name;
+    bool has_inputs = false;
+    bool has_outputs = false;  // it returned
     std::vector<RecordedTensor> inputs;
     std::vector<RecordedCall> calls;
     std::vector<RecordedTensor> outputs;

@@ -74,6 +74,12 @@ class Kept {
     std::deque<Facts> copies_;
 };
 
+/// A run that has not ended.
+struct OpenRun {
+    RecordedRun run;
+    std::unordered_map<std::uint32_t, std::size_t> open_calls;  // places in `run.calls`, by number
+};
+
 }  // namespace
 
 struct RunReader::State {
@@ -82,8 +88,8 @@ struct RunReader::State {
     RecordedTensor tensor_of(const MeasuredCall& call, const MeasuredArgument& argument);
     void take_arguments(const MeasuredCall& call, std::vector<RecordedTensor>& to);
     void take_call(const MeasuredCall& call);
-    RecordedRun& run_of(const MeasuredCall& call);
-    RecordedCall& call_of(const MeasuredCall& from, RecordedRun& run);
+    OpenRun& run_of(const MeasuredCall& call);
+    RecordedCall& call_of(const MeasuredCall& from, OpenRun& to);
     void finish(std::uint32_t run);
 
     EventReader events;
@@ -92,12 +98,11 @@ struct RunReader::State {
     Kept<ArgumentFacts> arguments;
     Kept<TensorFacts> tensors;
     std::map<std::uint32_t, std::string> model_names;
-    std::map<std::uint32_t, std::uint32_t> runs_of_model;
-    std::map<std::uint32_t, RecordedRun> open;
+    std::map<std::uint32_t, OpenRun> open;
     std::unordered_map<std::uint64_t, std::uint32_t> run_of_thread;
     std::deque<RecordedRun> finished;
-    std::uint64_t calls_outside = 0;
     bool is_over = false;
+    bool has_runs = false;
 };
 
 RecordedTensor RunReader::State::tensor_of(const MeasuredCall& call, const MeasuredArgument& argument) {
@@ -124,25 +129,25 @@ void RunReader::State::take_arguments(const MeasuredCall& call, std::vector<Reco
         to.push_back(tensor_of(call, argument));
 }
 
-/// A thread that begins a run has ended its last one, which had no outputs if it failed.
-RecordedRun& RunReader::State::run_of(const MeasuredCall& call) {
+OpenRun& RunReader::State::run_of(const MeasuredCall& call) {
     const auto [entry, is_new] = open.try_emplace(call.run);
-    RecordedRun& run = entry->second;
-    if (!is_new) return run;
+    if (!is_new) return entry->second;
+    RecordedRun& run = entry->second.run;
     run.run = call.run;
     run.model = call.model;
     run.model_name = model_names[call.model];
-    run.number_in_model = runs_of_model[call.model]++;
-    return run;
+    return entry->second;
 }
 
-/// The calls of a run are in the order of their numbers, except calls inside of others.
-RecordedCall& RunReader::State::call_of(const MeasuredCall& from, RecordedRun& run) {
-    for (std::size_t i = run.calls.size(); i-- > 0;) {
-        if (run.calls[i].call == from.call) return run.calls[i];
-        if (run.calls[i].nesting == 0 && from.nesting == 0) break;
+RecordedCall& RunReader::State::call_of(const MeasuredCall& from, OpenRun& to) {
+    const auto known = to.open_calls.find(from.call);
+    if (known != to.open_calls.end()) {
+        const std::size_t place = known->second;
+        if (from.side == EventSide::after) to.open_calls.erase(known);
+        return to.run.calls[place];
     }
-    RecordedCall& call = run.calls.emplace_back();
+    if (from.side == EventSide::before) to.open_calls[from.call] = to.run.calls.size();
+    RecordedCall& call = to.run.calls.emplace_back();
     static const SiteFacts unknown;
     call.site = sites.copy_of(from.site == nullptr ? unknown : *from.site);
     call.call = from.call;
@@ -153,30 +158,34 @@ RecordedCall& RunReader::State::call_of(const MeasuredCall& from, RecordedRun& r
 void RunReader::State::finish(std::uint32_t run) {
     const auto entry = open.find(run);
     if (entry == open.end()) return;
-    finished.push_back(std::move(entry->second));
+    finished.push_back(std::move(entry->second.run));
     open.erase(entry);
 }
 
 void RunReader::State::take_call(const MeasuredCall& event_call) {
-    if (event_call.run == ~0U) {
-        ++calls_outside;
-        return;
-    }
+    if (event_call.run == ~0U) return;  // outside of any run
+    // A thread that begins a run has ended its last one, which had no outputs if it failed.
     const auto [last, is_first] = run_of_thread.try_emplace(event_call.thread, event_call.run);
     if (event_call.side == EventSide::inputs && !is_first && last->second != event_call.run &&
         event_call.nesting == 0)
         finish(last->second);
     last->second = event_call.run;
 
-    RecordedRun& run = run_of(event_call);
-    if (event_call.side == EventSide::inputs) return take_arguments(event_call, run.inputs);
+    OpenRun& open_run = run_of(event_call);
+    RecordedRun& run = open_run.run;
+    const bool has_arguments = !event_call.name_only;
+    if (event_call.side == EventSide::inputs) {
+        run.has_inputs = has_arguments;
+        return take_arguments(event_call, run.inputs);
+    }
     if (event_call.side == EventSide::outputs) {
+        run.has_outputs = has_arguments;
         take_arguments(event_call, run.outputs);
         return finish(event_call.run);
     }
-    RecordedCall& call = call_of(event_call, run);
+    RecordedCall& call = call_of(event_call, open_run);
     const bool is_before = event_call.side == EventSide::before;
-    (is_before ? call.has_before : call.has_after) = true;
+    (is_before ? call.has_before : call.has_after) = has_arguments;
     if (!is_before) call.result = event_call.result;
     take_arguments(event_call, is_before ? call.before : call.after);
 }
@@ -199,17 +208,18 @@ std::optional<RecordedRun> RunReader::next() {
         }
     }
     if (state.finished.empty()) return std::nullopt;
+    state.has_runs = true;
     RecordedRun run = std::move(state.finished.front());
     state.finished.pop_front();
     return run;
 }
 
-const ReadNotes& RunReader::notes() const {
-    return state_->events.notes();
+bool RunReader::has_runs() const {
+    return state_->has_runs;
 }
 
-std::uint64_t RunReader::calls_outside() const {
-    return state_->calls_outside;
+const ReadNotes& RunReader::notes() const {
+    return state_->events.notes();
 }
 
 }  // namespace aoti_dbg::compare

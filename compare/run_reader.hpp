@@ -20,10 +20,10 @@ class RunReader {
     /// Returns the next run that has ended, or nothing at the end of the file. Runs without an end come last.
     std::optional<RecordedRun> next();
 
+    /// Whether next() has returned a run.
+    [[nodiscard]] bool has_runs() const;
     /// Complete at the end of the file.
     [[nodiscard]] const ReadNotes& notes() const;
-    /// How many calls were outside of any run.
-    [[nodiscard]] std::uint64_t calls_outside() const;
 
   private:
     struct State;

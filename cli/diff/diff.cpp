@@ -44,6 +44,7 @@ class Recording {
 
     [[nodiscard]] const std::string& path() const { return path_; }
     compare::RunReader& runs() { return runs_; }
+    [[nodiscard]] bool has_runs() const { return runs_.has_runs(); }
 
     /// Reads on to a run. Prints an error if the recording does not have it.
     std::optional<compare::RecordedRun> run(std::uint32_t number) {
@@ -76,6 +77,12 @@ class Recording {
 std::optional<compare::Comparison> compare_all(Recording& first, Recording& second) {
     compare::Comparison comparison = compare::compare_recordings(first.runs(), second.runs());
     if (!first.conclude() || !second.conclude()) return std::nullopt;
+    for (const Recording* recording : {&first, &second}) {
+        if (recording->has_runs()) continue;
+        error_message(ErrorCode::nothing_recorded, "%s has no runs. Record both programs with --record bits.",
+                      recording->path().c_str());
+        return std::nullopt;
+    }
     return comparison;
 }
 
@@ -83,6 +90,11 @@ std::optional<compare::Comparison> compare_pair(Recording& first, Recording& sec
     const std::optional<compare::RecordedRun> one = first.run(pair.first);
     const std::optional<compare::RecordedRun> other = one ? second.run(pair.second) : std::nullopt;
     if (!other) return std::nullopt;
+    if (one->model_name != other->model_name) {
+        error_message(ErrorCode::no_match, "run %u is of model %s, and run %u is of model %s.", pair.first,
+                      one->model_name.c_str(), pair.second, other->model_name.c_str());
+        return std::nullopt;
+    }
     compare::Comparison comparison;
     compare::add_runs(*one, *other, comparison);
     return comparison;

@@ -28,7 +28,7 @@ std::optional<RunPair> pair_of(const std::string& text) {
 }  // namespace
 
 void DiffCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Find where two recorded runs part.", kExamples);
+    CLI::App& own = declare(app, "Find where two recordings first differ.", kExamples);
     add_value(own, {"first", "A recording: an events.jsonl, or an output directory."}, first_);
     add_value(own, {"second", "The recording to compare it with."}, second_);
     add_value(own, {"--runs", "Compare these two runs, of one recording or of both.", "A,B"}, runs_);

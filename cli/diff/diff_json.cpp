@@ -56,16 +56,16 @@ Json side_of(const RecordedTensor& tensor) {
     return json;
 }
 
-Json difference_of(const RecordedTensor& first, const RecordedTensor& second, compare::Grade grade) {
+Json difference_of(const RecordedTensor& first, const RecordedTensor& second, compare::Grade grade,
+                   const std::optional<compare::ElementDifference>& elements) {
     Json json = Json::object();
     json["label"] = first.facts->label;
     if (!first.facts->original_fqn.empty()) json["fqn"] = first.facts->original_fqn;
     json["evidence"] = word_of(grade);
     json["first"] = side_of(first);
     json["second"] = side_of(second);
-    if (first.values.empty() || first.values.size() != second.values.size()) return json;
-    const compare::ElementDifference found =
-        compare::difference_of(first.tensor->measured_dtype, first.values, second.values);
+    if (!elements) return json;
+    const compare::ElementDifference& found = *elements;
     json["elements"] = {{"count", found.elements},
                         {"different", found.different},
                         {"by_one_ulp", found.by_one_ulp},
@@ -89,15 +89,16 @@ Json beginning_of(const compare::Beginning& found) {
                  {"inputs", word_of(found.inputs)}};
     if (found.origin == compare::Origin::memory)
         json["last_equal"] = found.last_equal == kNoCallNumber ? Json("inputs") : Json(found.last_equal);
-    if (found.has_tensor) json["tensor"] = difference_of(found.first, found.second, found.grade);
+    if (found.has_tensor)
+        json["tensor"] = difference_of(found.first, found.second, found.grade, found.elements);
     json["equal_before"] = found.equal_before;
     json["not_seen_before"] = found.seen_before;
     return json;
 }
 
-std::string_view verdict_of(const Comparison& comparison) {
-    if (comparison.is_different()) return "different";
-    return comparison.not_seen == 0 ? "equal" : "no difference seen";
+std::string_view word_of(compare::Verdict verdict) {
+    static constexpr std::array<std::string_view, 3> kWords = {"equal", "no difference seen", "different"};
+    return kWords[static_cast<std::size_t>(verdict)];
 }
 
 Json alone(std::uint64_t runs, std::uint64_t calls, const std::vector<std::string>& names) {
@@ -107,7 +108,8 @@ Json alone(std::uint64_t runs, std::uint64_t calls, const std::vector<std::strin
 }  // namespace
 
 std::string diff_json(const Comparison& comparison) {
-    Json json = {{"format", "aoti-dbg-diff"}, {"version", kVersion}, {"verdict", verdict_of(comparison)}};
+    Json json = {
+        {"format", "aoti-dbg-diff"}, {"version", kVersion}, {"verdict", word_of(comparison.verdict())}};
     json["runs"] = comparison.runs;
     json["calls"] = {{"compared", comparison.calls},    {"equal", comparison.equal},
                      {"not_seen", comparison.not_seen}, {"diverge", comparison.diverge},
@@ -115,12 +117,13 @@ std::string diff_json(const Comparison& comparison) {
                      {"unknown", comparison.unknown}};
     json["runs_with_other_inputs"] = comparison.runs_with_other_inputs;
     json["runs_with_other_outputs"] = comparison.runs_with_other_outputs;
+    json["runs_without_outputs"] = comparison.runs_without_outputs;
     json["divergences"] = Json::array();
     for (const compare::Beginning& found : comparison.beginnings)
         json["divergences"].push_back(beginning_of(found));
     json["inputs"] = Json::array();
     for (const compare::DifferentInput& input : comparison.inputs) {
-        json["inputs"].push_back(difference_of(input.first, input.second, input.grade));
+        json["inputs"].push_back(difference_of(input.first, input.second, input.grade, input.elements));
         json["inputs"].back()["run"] = input.run;
     }
     json["only_first"] =

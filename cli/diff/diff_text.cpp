@@ -57,44 +57,52 @@ std::string index_text(std::uint64_t logical, const TensorFacts& facts) {
     return "[" + text;
 }
 
-std::string elements_text(const RecordedTensor& first, const RecordedTensor& second) {
-    const TensorFacts& facts = *first.tensor;
-    const compare::ElementDifference found =
-        compare::difference_of(facts.measured_dtype, first.values, second.values);
-    std::string text = grouped(found.different) + " of " + grouped(found.elements) +
-                       " elements differ, max |Δ| " + number_text(found.largest_absolute);
+std::string elements_text(const TensorFacts& facts, const compare::ElementDifference& found) {
+    if (found.different == 0) return "only bits of NaNs differ";
+    std::string text = grouped(found.different) + " of " + counted(found.elements, "element") +
+                       (found.different == 1 ? " differs" : " differ") + ", max |Δ| " +
+                       number_text(found.largest_absolute);
     if (found.by_one_ulp != 0) text += " (1 ulp: " + grouped(found.by_one_ulp) + ")";
-    if (found.nan_in_one != 0) text += ", " + grouped(found.nan_in_one) + " NaN in one of both";
+    if (found.nan_in_one != 0) text += ", NaN in only one recording: " + grouped(found.nan_in_one);
     return text + ", first at " + index_text(found.first, facts);
 }
 
-void append_change(const char* name, double one, double other, std::string& out) {
-    std::string before = number_text(one);
-    std::string after = number_text(other);
-    if (before == after) {
-        before.clear();
-        after.clear();
-        append_shortest(one, before);
-        append_shortest(other, after);
-    }
-    if (before == after) return;
-    out += std::string(out.empty() ? "" : ", ") + name + " " + before + " → " + after;
+/// The digits of the log, or all of them.
+enum class Digits : std::uint8_t { printed, all };
+
+std::string text_of(double number, Digits digits) {
+    if (digits == Digits::printed) return number_text(number);
+    std::string text;
+    append_shortest(number, text);
+    return text;
 }
 
-std::string statistics_text(const TensorStatistics& one, const TensorStatistics& other) {
+std::string changes_text(const TensorStatistics& one, const TensorStatistics& other, Digits digits) {
     std::string text;
+    const auto change = [&](const char* name, double first, double second) {
+        const std::string before = text_of(first, digits);
+        const std::string after = text_of(second, digits);
+        if (before == after) return;
+        text.append(text.empty() ? "" : ", ")
+            .append(name)
+            .append(" ")
+            .append(before)
+            .append(" → ")
+            .append(after);
+    };
+    const auto count = [&](const char* name, std::uint64_t first, std::uint64_t second) {
+        change(name, static_cast<double>(first), static_cast<double>(second));
+    };
     const auto add = [&](const RealStatistics& a, const RealStatistics& b, bool is_printed) {
-        append_change("NaN", static_cast<double>(a.nan), static_cast<double>(b.nan), text);
-        append_change("+Inf", static_cast<double>(a.positive_infinity),
-                      static_cast<double>(b.positive_infinity), text);
-        append_change("-Inf", static_cast<double>(a.negative_infinity),
-                      static_cast<double>(b.negative_infinity), text);
+        count("NaN", a.nan, b.nan);
+        count("+Inf", a.positive_infinity, b.positive_infinity);
+        count("-Inf", a.negative_infinity, b.negative_infinity);
         if (!is_printed) return;
-        append_change("zeros", static_cast<double>(a.zeros), static_cast<double>(b.zeros), text);
-        append_change("mean", a.all.mean, b.all.mean, text);
-        append_change("std", a.all.standard_deviation, b.all.standard_deviation, text);
-        append_change("min", a.all.minimum.as_double(), b.all.minimum.as_double(), text);
-        append_change("max", a.all.maximum.as_double(), b.all.maximum.as_double(), text);
+        count("zeros", a.zeros, b.zeros);
+        change("mean", a.all.mean, b.all.mean);
+        change("std", a.all.standard_deviation, b.all.standard_deviation);
+        change("min", a.all.minimum.as_double(), b.all.minimum.as_double());
+        change("max", a.all.maximum.as_double(), b.all.maximum.as_double());
     };
     const bool is_printed =
         wants(one.requested, Requested::printed) && wants(other.requested, Requested::printed);
@@ -104,16 +112,18 @@ std::string statistics_text(const TensorStatistics& one, const TensorStatistics&
 }
 
 /// Says how both differ, as precisely as the recordings allow.
-std::string difference_text(const RecordedTensor& first, const RecordedTensor& second, Grade grade) {
+std::string difference_text(const RecordedTensor& first, const RecordedTensor& second, Grade grade,
+                            const std::optional<compare::ElementDifference>& elements) {
     if (first.tensor == nullptr || second.tensor == nullptr)
         return shown(first.facts->label) + ": " + shown(first.scalar) + " → " + shown(second.scalar);
     std::string text = shown(first.facts->label) + " " + short_text(*first.tensor);
     if (grade == Grade::shape) return text + " → " + short_text(*second.tensor);
     text += ": ";
-    if (!first.values.empty() && first.values.size() == second.values.size())
-        return text + elements_text(first, second);
-    const std::string changes = statistics_text(first.statistics, second.statistics);
-    if (!changes.empty()) return text + changes;
+    if (elements) return text + elements_text(*first.tensor, *elements);
+    for (const Digits digits : {Digits::printed, Digits::all}) {
+        const std::string changes = changes_text(first.statistics, second.statistics, digits);
+        if (!changes.empty()) return text + changes;
+    }
     return text + (grade == Grade::hash ? "the bits differ, and the printed statistics are equal"
                                         : "the sum or the place of the minimum or maximum differs");
 }
@@ -143,7 +153,7 @@ std::string cause_text(const Beginning& found) {
         case Origin::alone:
             return "input " + name + " differs, and a call without a partner wrote it";
         case Origin::result:
-            return inputs_text(found.inputs) + ", only one of both calls failed";
+            return inputs_text(found.inputs) + ", the calls returned different results";
         default:
             return inputs_text(found.inputs) + ", output " + name + " differs";
     }
@@ -172,7 +182,8 @@ void append_first(const Comparison& comparison, std::string& out) {
     const Beginning& first = comparison.beginnings.front();
     out += "first divergence: " + place_of(first) + ", " + shown(first.site.kernel) + " — " +
            cause_text(first) + "\n";
-    if (first.has_tensor) out += "  " + difference_text(first.first, first.second, first.grade) + "\n";
+    if (first.has_tensor)
+        out += "  " + difference_text(first.first, first.second, first.grade, first.elements) + "\n";
     append_source(first.site, out);
     out += "  before that in the run: " + counted(first.equal_before, "call") + " equal bit by bit";
     if (first.seen_before != 0)
@@ -202,9 +213,11 @@ void append_inputs(const Comparison& comparison, std::string& out) {
            std::to_string(run) + ":\n";
     std::size_t listed = 0;
     for (const compare::DifferentInput& input : comparison.inputs) {
-        if (input.run != run || ++listed > kMostNames) break;
-        out += "  " + difference_text(input.first, input.second, input.grade) + "\n";
+        if (input.run != run) break;
+        if (++listed > kMostNames) continue;
+        out += "  " + difference_text(input.first, input.second, input.grade, input.elements) + "\n";
     }
+    if (listed > kMostNames) out += "  and more\n";
 }
 
 void append_without_partner(const char* where, std::uint64_t runs, std::uint64_t calls,
@@ -228,8 +241,11 @@ void append_counts(const Comparison& comparison, std::string& out) {
     add(comparison.follow, "that pass it on");
     add(comparison.absorb, "with other inputs and equal outputs");
     add(comparison.unknown, "not measured, or only in part");
-    out += "\noutputs of runs: " + grouped(comparison.runs - comparison.runs_with_other_outputs) +
-           " without a difference, " + grouped(comparison.runs_with_other_outputs) + " different\n";
+    out += '\n';
+    if (comparison.runs_with_other_outputs != 0)
+        out += "outputs differ in " + counted(comparison.runs_with_other_outputs, "run") + "\n";
+    if (comparison.runs_without_outputs != 0)
+        out += "outputs are not recorded in " + counted(comparison.runs_without_outputs, "run") + "\n";
     if (comparison.not_seen != 0)
         out +=
             "Equal statistics do not prove equal tensors. Record with --record bits to compare bit by bit.\n";
@@ -243,10 +259,12 @@ std::string diff_text(const Comparison& comparison) {
     if (!comparison.beginnings.empty()) {
         append_first(comparison, out);
         append_others(comparison, out);
+    } else if (comparison.runs_with_other_inputs != 0) {
+        out += "no divergence: every difference follows from the inputs\n";
     } else if (comparison.is_different()) {
         out += "no call diverges on its own\n";
     } else {
-        out += comparison.not_seen == 0 ? "equal\n" : "no difference seen\n";
+        out += comparison.verdict() == compare::Verdict::equal ? "equal\n" : "no difference seen\n";
     }
     append_without_partner("first", comparison.only_first_runs, comparison.only_first_calls,
                            comparison.only_first, out);

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostTensors = 10;
-constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30U;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30U;  // of a file, or of its elements
 
 /// Run, call, side and label.
 using Key = std::tuple<std::uint32_t, std::uint32_t, EventSide, std::string>;
@@ -29,8 +29,7 @@ using Key = std::tuple<std::uint32_t, std::uint32_t, EventSide, std::string>;
 struct Listed {
     Key first;
     Key second;
-    compare::RecordedTensor* ours = nullptr;
-    compare::RecordedTensor* theirs = nullptr;
+    compare::Beginning* found = nullptr;
 };
 
 std::vector<Listed> listed_in(compare::Comparison& comparison) {
@@ -40,8 +39,7 @@ std::vector<Listed> listed_in(compare::Comparison& comparison) {
         if (listed.size() == kMostTensors) break;
         listed.push_back({{one.run, one.call, one.side, one.first.facts->label},
                           {one.other_run, one.other_call, one.side, one.second.facts->label},
-                          &one.first,
-                          &one.second});
+                          &one});
     }
     return listed;
 }
@@ -81,7 +79,7 @@ std::map<Key, fs::path> files_of(const fs::path& index, const std::map<Key, bool
 
 /// Returns the elements in logical order.
 std::optional<std::vector<std::byte>> elements_of(const fs::path& path, const TensorFacts& facts) {
-    const Result<std::string> file = read_regular_file(path.string(), "a tensor", kLargestFile);
+    const Result<std::string> file = read_regular_file(path.string(), "a tensor", kMostBytes);
     if (!file.ok()) return std::nullopt;
     const Result<PtView> read = read_pt(std::as_bytes(std::span(file.value())));
     if (!read.ok()) return std::nullopt;
@@ -91,6 +89,7 @@ std::optional<std::vector<std::byte>> elements_of(const fs::path& path, const Te
         return std::nullopt;
     const std::uint64_t count = element_count(view.sizes);
     const std::size_t size = element_size(view.dtype);
+    if (count > kMostBytes / size) return std::nullopt;  // an expanded tensor has a small file
     std::vector<std::byte> elements(count * size);
     if (count == 0) return elements;
     const std::byte* const data = view.storage.data() + static_cast<std::size_t>(view.storage_offset) * size;
@@ -122,11 +121,13 @@ void add_saved_elements(const std::string& first, const std::string& second, com
         const auto our_file = ours.find(one.first);
         const auto their_file = theirs.find(one.second);
         if (our_file == ours.end() || their_file == theirs.end()) continue;
-        std::optional<std::vector<std::byte>> elements = elements_of(our_file->second, *one.ours->tensor);
-        std::optional<std::vector<std::byte>> others = elements_of(their_file->second, *one.theirs->tensor);
+        const std::optional<std::vector<std::byte>> elements =
+            elements_of(our_file->second, *one.found->first.tensor);
+        const std::optional<std::vector<std::byte>> others =
+            elements_of(their_file->second, *one.found->second.tensor);
         if (!elements || !others || elements->size() != others->size()) continue;
-        one.ours->values = std::move(*elements);
-        one.theirs->values = std::move(*others);
+        one.found->elements =
+            compare::difference_of(one.found->first.tensor->measured_dtype, *elements, *others);
     }
 }
 

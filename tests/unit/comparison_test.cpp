@@ -21,6 +21,7 @@ struct Value {
     float number = 0;
     Role role = Role::reads;
     std::string fqn = {};
+    bool is_measured = true;
 };
 
 /// Writes events.jsonl. The first element of each tensor is its number.
@@ -34,20 +35,29 @@ class Writer {
     void begin(std::uint32_t run, const std::vector<Value>& inputs) {
         run_ = run;
         call_ = 0;
-        add(EventSide::inputs, nullptr, inputs);
+        add(EventSide::inputs, nullptr, inputs, kNoCallNumber);
     }
     void call(const std::string& kernel, const std::vector<Value>& before, const std::vector<Value>& after) {
-        const SiteFacts site = site_of(kernel);
-        add(EventSide::before, &site, before);
-        add(EventSide::after, &site, after);
-        ++call_;
+        const std::uint32_t number = begin_call(kernel, before);
+        end_call(kernel, number, after);
     }
-    void end(const std::vector<Value>& outputs) { add(EventSide::outputs, nullptr, outputs); }
+    std::uint32_t begin_call(const std::string& kernel, const std::vector<Value>& before) {
+        const SiteFacts site = site_of(kernel);
+        add(EventSide::before, &site, before, call_);
+        ++nesting_;
+        return call_++;
+    }
+    void end_call(const std::string& kernel, std::uint32_t number, const std::vector<Value>& after) {
+        const SiteFacts site = site_of(kernel);
+        --nesting_;
+        if (!after.empty()) add(EventSide::after, &site, after, number);
+    }
+    void end(const std::vector<Value>& outputs) { add(EventSide::outputs, nullptr, outputs, kNoCallNumber); }
 
     std::string file;
 
   private:
-    void add(EventSide side, const SiteFacts* site, const std::vector<Value>& values) {
+    void add(EventSide side, const SiteFacts* site, const std::vector<Value>& values, std::uint32_t number) {
         std::vector<std::unique_ptr<ArgumentFacts>> facts;
         std::vector<std::unique_ptr<HeldTensor>> tensors;
         std::vector<MeasuredArgument> arguments;
@@ -59,12 +69,14 @@ class Writer {
             elements[7] = value.number;
             tensors.push_back(
                 std::make_unique<HeldTensor>(DType::float32, std::vector<std::int64_t>{100}, elements));
-            arguments.push_back(tensors.back()->measured(*facts.back(), requested_));
+            arguments.push_back(value.is_measured ? tensors.back()->measured(*facts.back(), requested_)
+                                                  : tensors.back()->unmeasured(*facts.back(), "busy"));
         }
         MeasuredCall call = call_of(side, site, arguments);
         call.model = 0;
         call.run = run_;
-        call.call = site == nullptr ? kNoCallNumber : call_;
+        call.call = number;
+        call.nesting = nesting_;
         renderer_.render(call, file);
     }
 
@@ -72,6 +84,7 @@ class Writer {
     JsonlRenderer renderer_;
     std::uint32_t run_ = 0;
     std::uint32_t call_ = 0;
+    std::uint32_t nesting_ = 0;
 };
 
 ByteSource source_of(const std::string& text) {
@@ -210,6 +223,98 @@ TEST_CASE("A difference that comes from a call without a partner begins where it
     CHECK(result.beginnings[0].origin == Origin::alone);
     CHECK(result.follow == 1);
     CHECK(result.only_first_calls == 1);
+}
+
+TEST_CASE("A weight that differs is named even if its first reader hides it") {
+    const auto build = [](float weight) {
+        Writer writer;
+        writer.begin(0, {{"arg0_1", 1}});
+        writer.call("first", {{"arg0_1", 1}, {"w", weight, Role::reads, "fc.w"}},
+                    {{"buf0", 2, Role::writes}});
+        writer.end({{"buf0", 2}});
+        return writer.file;
+    };
+    const Comparison result = compared(build(3), build(4));
+    REQUIRE(result.beginnings.size() == 1);
+    CHECK(result.beginnings[0].origin == Origin::constant);
+}
+
+TEST_CASE("A read that was not measured forgets nothing") {
+    const auto build = [](float number) {
+        Writer writer;
+        writer.begin(0, {{"arg0_1", 1}});
+        writer.call("first", {{"arg0_1", 1}}, {{"buf0", number, Role::writes}});
+        writer.call("second", {{"buf0", number, Role::reads, {}, false}}, {{"buf1", 2, Role::writes}});
+        writer.call("third", {{"buf0", number}}, {{"buf2", number, Role::writes}});
+        writer.end({{"buf2", number}});
+        return writer.file;
+    };
+    const Comparison result = compared(build(3), build(4));
+    CHECK(result.diverge == 1);
+    CHECK(result.follow == 1);
+    CHECK(result.unknown == 1);
+}
+
+TEST_CASE("What was not measured is not equal") {
+    const auto build = [](float number) {
+        Writer writer;
+        writer.begin(0, {{"arg0_1", 1}});
+        writer.call("first", {{"arg0_1", 1}}, {{"buf0", 1, Role::writes}});
+        writer.call("second", {{"buf0", number, Role::reads, {}, false}},
+                    {{"buf1", number, Role::writes, {}, false}});
+        writer.end({{"buf1", number, Role::reads, {}, false}});
+        return writer.file;
+    };
+    const Comparison result = compared(build(3), build(4));
+    CHECK(result.verdict() == Verdict::not_seen);
+    CHECK(result.unknown == 1);
+    CHECK(compared(recording({}), recording({})).verdict() == Verdict::equal);
+}
+
+TEST_CASE("A difference that an inner call makes begins there") {
+    const auto build = [](float number) {
+        Writer writer;
+        writer.begin(0, {{"arg0_1", 1}});
+        const std::uint32_t outer = writer.begin_call("outer", {{"arg0_1", 1}});
+        writer.call("inner", {{"arg0_1", 1}}, {{"t", number, Role::writes}});
+        writer.end_call("outer", outer, {{"buf0", number, Role::writes}});
+        writer.end({{"buf0", number}});
+        return writer.file;
+    };
+    const Comparison result = compared(build(3), build(4));
+    REQUIRE(result.beginnings.size() == 1);
+    CHECK(result.beginnings[0].site.kernel == "inner");
+    CHECK(result.follow == 1);
+}
+
+TEST_CASE("Without the side after a call its updates are not taken for memory that changed") {
+    const auto build = [](float number) {
+        Writer writer;
+        writer.begin(0, {{"arg0_1", 1}});
+        writer.end_call("first", writer.begin_call("first", {{"buf0", 2, Role::updates}}), {});
+        writer.end_call("second", writer.begin_call("second", {{"buf0", number}}), {});
+        writer.end({{"buf0", number}});
+        return writer.file;
+    };
+    const Comparison result = compared(build(3), build(4));
+    REQUIRE(result.beginnings.size() == 1);
+    CHECK(result.beginnings[0].origin == Origin::unseen);
+}
+
+TEST_CASE("Runs are paired by their numbers, and those of threads by their order") {
+    const auto build = [](std::uint32_t first_run, std::uint32_t runs) {
+        Writer writer;
+        for (std::uint32_t run = first_run; run < first_run + runs; ++run) {
+            writer.begin(run, {{"arg0_1", static_cast<float>(run)}});
+            writer.end({{"buf0", static_cast<float>(run)}});
+        }
+        return writer.file;
+    };
+    const Comparison slice = compared(build(0, 4), build(1, 2));
+    CHECK(slice.runs == 2);
+    CHECK(slice.runs_with_other_inputs == 0);
+    CHECK(slice.only_first_runs == 2);
+    CHECK(compared(build(0, 3), build(7, 3)).runs == 3);
 }
 
 TEST_CASE("Calls and runs without a partner are counted") {

@@ -1,0 +1,71 @@
+#include "compare/pairing.hpp"
+
+#include <algorithm>
+
+namespace aoti_dbg::compare {
+namespace {
+
+using Tensors = std::span<const RecordedTensor>;
+
+bool is_alike(const RecordedTensor& one, const RecordedTensor& other) {
+    return (one.tensor == nullptr) == (other.tensor == nullptr);
+}
+
+/// Whether both lists have the same kinds of arguments in the same places.
+bool is_same_form(Tensors first, Tensors second) {
+    return std::ranges::equal(first, second, [](const RecordedTensor& one, const RecordedTensor& other) {
+        return is_alike(one, other) && one.facts->position == other.facts->position;
+    });
+}
+
+PairedTensors by_place(Tensors first, Tensors second) {
+    PairedTensors paired;
+    for (std::size_t i = 0; i < first.size(); ++i)
+        paired.pairs.push_back({&first[i], &second[i], compare(first[i], second[i])});
+    return paired;
+}
+
+PairedTensors by_label(Tensors first, Tensors second) {
+    PairedTensors paired;
+    std::vector<bool> used(second.size());
+    for (const RecordedTensor& tensor : first) {
+        TensorPair& pair = paired.pairs.emplace_back(TensorPair{&tensor, nullptr, {}});
+        for (std::size_t i = 0; i < second.size() && pair.second == nullptr; ++i) {
+            const RecordedTensor& other = second[i];
+            if (used[i] || !is_alike(tensor, other) || tensor.facts->label != other.facts->label) continue;
+            if (tensor.tensor != nullptr && tensor.tensor->sizes != other.tensor->sizes) continue;
+            used[i] = true;
+            pair.second = &other;
+            pair.compared = compare(tensor, other);
+            if (pair.compared.agreement == Agreement::different) pair.compared = {};
+        }
+    }
+    paired.is_whole = std::ranges::all_of(used, [](bool is_used) { return is_used; });
+    return paired;
+}
+
+std::vector<const RecordedTensor*> tensors_of(Tensors all) {
+    std::vector<const RecordedTensor*> tensors;
+    for (const RecordedTensor& one : all)
+        if (one.tensor != nullptr) tensors.push_back(&one);
+    return tensors;
+}
+
+}  // namespace
+
+PairedTensors pair_arguments(Tensors first, Tensors second) {
+    return is_same_form(first, second) ? by_place(first, second) : by_label(first, second);
+}
+
+PairedTensors pair_ends(Tensors first, Tensors second) {
+    if (is_same_form(first, second)) return by_place(first, second);
+    const std::vector<const RecordedTensor*> ours = tensors_of(first);
+    const std::vector<const RecordedTensor*> theirs = tensors_of(second);
+    if (ours.size() != theirs.size()) return by_label(first, second);
+    PairedTensors paired;
+    for (std::size_t i = 0; i < ours.size(); ++i)
+        paired.pairs.push_back({ours[i], theirs[i], compare(*ours[i], *theirs[i])});
+    return paired;
+}
+
+}  // namespace aoti_dbg::compare
