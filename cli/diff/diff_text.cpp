@@ -151,7 +151,7 @@ std::string cause_text(const Beginning& found) {
         case Origin::unseen:
             return "input " + name + " differs, and the call that wrote it was not recorded";
         case Origin::alone:
-            return "input " + name + " differs, and a call without a partner wrote it";
+            return "input " + name + " differs, and a call that only one recording has wrote it";
         case Origin::result:
             return inputs_text(found.inputs) + ", the calls returned different results";
         default:
