@@ -42,34 +42,40 @@ class MiddleSearch {
     std::int64_t& at(std::vector<std::int64_t>& ends, std::int64_t diagonal) const {
         return ends[static_cast<std::size_t>(diagonal + reach_)];
     }
-    static std::int64_t next_start(std::int64_t lower, std::int64_t upper, std::int64_t diagonal,
-                                   std::int64_t steps) {
-        if (steps == 0) return 0;
-        const bool goes_down = diagonal == -steps || (diagonal != steps && lower < upper);
-        return goes_down ? upper : lower + 1;
-    }
     void meet(std::int64_t x, std::int64_t y) {
         middle_ = {static_cast<std::size_t>(x), static_cast<std::size_t>(y)};
     }
 
-    /// Makes each forward path one difference longer. Returns true when one meets a backward path.
+    /// Makes a path one difference longer, and follows equal elements. Returns how many of the first range it
+    /// has passed. `is_equal` compares the elements at two distances from the start of the path.
+    template <typename IsEqual>
+    std::int64_t extend(std::vector<std::int64_t>& ends, std::int64_t diagonal, std::int64_t steps,
+                        IsEqual is_equal) const {
+        std::int64_t x = 0;
+        if (steps != 0) {
+            const std::int64_t lower = at(ends, diagonal - 1);
+            const std::int64_t upper = at(ends, diagonal + 1);
+            const bool goes_down = diagonal == -steps || (diagonal != steps && lower < upper);
+            x = goes_down ? upper : lower + 1;
+        }
+        while (x < length_ && x >= diagonal && x - diagonal < width_ &&
+               is_equal(static_cast<std::size_t>(x), static_cast<std::size_t>(x - diagonal)))
+            ++x;
+        at(ends, diagonal) = x;
+        return x;
+    }
+
+    /// Extends each forward path. Returns true when one meets a backward path.
     bool advance(std::int64_t steps) {
         const std::int64_t delta = length_ - width_;
         for (std::int64_t diagonal = -steps; diagonal <= steps; diagonal += 2) {
-            std::int64_t x = steps == 0 ? 0
-                                        : next_start(at(forward_, diagonal - 1), at(forward_, diagonal + 1),
-                                                     diagonal, steps);
-            std::int64_t y = x - diagonal;
-            while (x < length_ && y >= 0 && y < width_ &&
-                   first_[static_cast<std::size_t>(x)] == second_[static_cast<std::size_t>(y)]) {
-                ++x;
-                ++y;
-            }
-            at(forward_, diagonal) = x;
+            const std::int64_t x = extend(forward_, diagonal, steps, [&](std::size_t one, std::size_t other) {
+                return first_[one] == second_[other];
+            });
             const std::int64_t opposite = delta - diagonal;
             if (delta % 2 == 0 || std::abs(opposite) > steps - 1) continue;
-            if (x + at(backward_, opposite) < length_ || !is_inside(x, y)) continue;
-            meet(x, y);
+            if (x + at(backward_, opposite) < length_ || !is_inside(x, x - diagonal)) continue;
+            meet(x, x - diagonal);
             return true;
         }
         return false;
@@ -77,21 +83,15 @@ class MiddleSearch {
     bool retreat(std::int64_t steps) {
         const std::int64_t delta = length_ - width_;
         for (std::int64_t diagonal = -steps; diagonal <= steps; diagonal += 2) {
-            std::int64_t x = steps == 0 ? 0
-                                        : next_start(at(backward_, diagonal - 1), at(backward_, diagonal + 1),
-                                                     diagonal, steps);
-            std::int64_t y = x - diagonal;
-            while (x < length_ && y >= 0 && y < width_ &&
-                   first_[static_cast<std::size_t>(length_ - 1 - x)] ==
-                       second_[static_cast<std::size_t>(width_ - 1 - y)]) {
-                ++x;
-                ++y;
-            }
-            at(backward_, diagonal) = x;
+            const std::int64_t x =
+                extend(backward_, diagonal, steps, [&](std::size_t one, std::size_t other) {
+                    return first_[first_.size() - 1 - one] == second_[second_.size() - 1 - other];
+                });
             const std::int64_t opposite = delta - diagonal;
             if (delta % 2 != 0 || std::abs(opposite) > steps) continue;
-            if (x + at(forward_, opposite) < length_ || !is_inside(length_ - x, width_ - y)) continue;
-            meet(length_ - x, width_ - y);
+            if (x + at(forward_, opposite) < length_ || !is_inside(length_ - x, width_ - x + diagonal))
+                continue;
+            meet(length_ - x, width_ - x + diagonal);
             return true;
         }
         return false;
@@ -127,11 +127,6 @@ struct Part {
     std::size_t second = 0, second_end = 0;
 };
 
-void append_pairs(Part& part, std::size_t count, std::vector<Aligned>& out) {
-    for (std::size_t i = 0; i < count; ++i)
-        out.push_back({part.first++, part.second++});
-}
-
 void append_alone(const Part& part, std::vector<Aligned>& out) {
     for (std::size_t i = part.first; i < part.first_end; ++i)
         out.push_back({i, kNoPartner});
@@ -147,7 +142,7 @@ void solve(Range first, Range second, std::vector<Aligned>& out) {
         open.pop_back();
         while (part.first < part.first_end && part.second < part.second_end &&
                first[part.first] == second[part.second])
-            append_pairs(part, 1, out);
+            out.push_back({part.first++, part.second++});
         if (part.first == part.first_end || part.second == part.second_end) {
             append_alone(part, out);
             continue;

@@ -25,7 +25,6 @@ void add_beginning(const RecordedRun& first, const RecordedRun& second, const Al
     added.other_run = second.run;
     added.call = call.call;
     added.other_call = second.calls[pair.second].call;
-    added.model = first.model;
     added.model_name = first.model_name;
     added.site = *call.site;
     added.origin = found.origin;
@@ -81,26 +80,22 @@ using Waiting = std::map<std::pair<std::uint32_t, std::uint32_t>, RecordedRun>;
 
 constexpr std::size_t kMostWaiting = 256;
 
-/// Adds the next run, if there is one.
-bool take(RunReader& from, Waiting& to) {
+/// Adds the next run. Returns its key, or nothing if there is none.
+std::optional<Waiting::key_type> take(RunReader& from, Waiting& to) {
     std::optional<RecordedRun> run = from.next();
-    if (!run) return false;
+    if (!run) return std::nullopt;
     const Waiting::key_type key{run->model, run->run};
     to.insert_or_assign(key, std::move(*run));
-    return true;
+    return key;
 }
 
-void pair_by_number(Waiting& first, Waiting& second, Comparison& to) {
-    for (auto run = first.begin(); run != first.end();) {
-        const auto partner = second.find(run->first);
-        if (partner == second.end()) {
-            ++run;
-            continue;
-        }
-        add_runs(run->second, partner->second, to);
-        second.erase(partner);
-        run = first.erase(run);
-    }
+void pair_by_number(const Waiting::key_type& key, Waiting& first, Waiting& second, Comparison& to) {
+    const auto one = first.find(key);
+    const auto other = second.find(key);
+    if (one == first.end() || other == second.end()) return;
+    add_runs(one->second, other->second, to);
+    first.erase(one);
+    second.erase(other);
 }
 
 /// Pairs the oldest run of each model with the oldest one of the same model, until so many wait at most.
@@ -148,12 +143,14 @@ Comparison compare_recordings(RunReader& first, RunReader& second) {
     Comparison result;
     Waiting ours;
     Waiting theirs;
-    bool has_ours = true;
-    bool has_theirs = true;
-    while (has_ours || has_theirs) {
-        has_ours = has_ours && take(first, ours);
-        has_theirs = has_theirs && take(second, theirs);
-        pair_by_number(ours, theirs, result);
+    bool has_more = true;
+    while (has_more) {
+        has_more = false;
+        for (const auto& [reader, waiting] : {std::pair(&first, &ours), std::pair(&second, &theirs)}) {
+            const std::optional<Waiting::key_type> key = take(*reader, *waiting);
+            if (key) pair_by_number(*key, ours, theirs, result);
+            has_more = has_more || key.has_value();
+        }
         pair_by_order(ours, theirs, kMostWaiting, result);
         drop_oldest(ours, result.only_first_runs);
         drop_oldest(theirs, result.only_second_runs);

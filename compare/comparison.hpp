@@ -18,7 +18,6 @@ struct Beginning {
     std::uint32_t other_run = ~0U;
     std::uint32_t call = kNoCallNumber;
     std::uint32_t other_call = kNoCallNumber;
-    std::uint32_t model = ~0U;
     std::string model_name;
     SiteFacts site;
     Origin origin = Origin::none;

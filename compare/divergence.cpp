@@ -1,6 +1,7 @@
 #include "compare/divergence.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -211,13 +212,11 @@ class Judge {
     Memory memory_;
 };
 
-/// Copies the pairs that differ, and returns the weakest agreement.
-Agreement take_differing(const PairedTensors& paired, bool is_recorded, std::vector<TensorPair>& differing) {
+/// Returns the weakest agreement of the inputs or outputs of two runs.
+Agreement agreement_of(const PairedTensors& paired, bool is_recorded) {
     Agreement all = is_recorded && paired.is_whole ? Agreement::equal : Agreement::unknown;
-    for (const TensorPair& pair : paired.pairs) {
+    for (const TensorPair& pair : paired.pairs)
         all = weaker(all, pair.compared.agreement);
-        if (pair.compared.agreement == Agreement::different) differing.push_back(pair);
-    }
     return all;
 }
 
@@ -289,8 +288,11 @@ RunDivergence diverge(const RecordedRun& first, const RecordedRun& second) {
     RunDivergence result;
     const PairedTensors inputs = pair_ends(first.inputs, second.inputs);
     const PairedTensors outputs = pair_ends(first.outputs, second.outputs);
-    result.all_inputs = take_differing(inputs, first.has_inputs && second.has_inputs, result.inputs);
-    result.all_outputs = take_differing(outputs, first.has_outputs && second.has_outputs, result.outputs);
+    result.all_inputs = agreement_of(inputs, first.has_inputs && second.has_inputs);
+    result.all_outputs = agreement_of(outputs, first.has_outputs && second.has_outputs);
+    std::ranges::copy_if(inputs.pairs, std::back_inserter(result.inputs), [](const TensorPair& pair) {
+        return pair.compared.agreement == Agreement::different;
+    });
     result.calls = align_calls(first, second);
     Judge judge;
     judge.take_inputs(inputs.pairs);

@@ -49,7 +49,6 @@ struct RunDivergence {
     std::vector<Aligned> calls;
     std::vector<CallDivergence> verdicts;  // of each entry of `calls`; those without a partner are `unknown`
     std::vector<TensorPair> inputs;        // of the run, those that differ
-    std::vector<TensorPair> outputs;       // of the run, those that differ
     Agreement all_inputs = Agreement::equal;
     Agreement all_outputs = Agreement::equal;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/role.hpp"
+#include "serializer/event_words.hpp"
 
 namespace aoti_dbg::compare {
 namespace {
@@ -106,9 +107,8 @@ struct RunReader::State {
 };
 
 RecordedTensor RunReader::State::tensor_of(const MeasuredCall& call, const MeasuredArgument& argument) {
-    static const ArgumentFacts unknown;
     RecordedTensor tensor;
-    tensor.facts = arguments.copy_of(argument.facts == nullptr ? unknown : *argument.facts);
+    tensor.facts = arguments.copy_of(facts_or_unknown(argument));
     if (argument.tensor == nullptr) {
         tensor.scalar = argument.scalar;
         return tensor;
@@ -116,7 +116,7 @@ RecordedTensor RunReader::State::tensor_of(const MeasuredCall& call, const Measu
     tensor.tensor = tensors.copy_of(*argument.tensor);
     tensor.address = argument.address;
     tensor.is_measured = argument.measured == Measured::now || argument.measured == Measured::earlier;
-    tensor.is_unwritten = call.side == EventSide::before && tensor.facts->role == Role::writes;
+    tensor.is_unwritten = is_unwritten(call, argument);
     tensor.statistics = argument.statistics;
     tensor.values.assign(argument.values.begin(), argument.values.end());
     return tensor;
@@ -148,8 +148,7 @@ RecordedCall& RunReader::State::call_of(const MeasuredCall& from, OpenRun& to) {
     }
     if (from.side == EventSide::before) to.open_calls[from.call] = to.run.calls.size();
     RecordedCall& call = to.run.calls.emplace_back();
-    static const SiteFacts unknown;
-    call.site = sites.copy_of(from.site == nullptr ? unknown : *from.site);
+    call.site = sites.copy_of(site_or_unknown(from));
     call.call = from.call;
     call.nesting = from.nesting;
     return call;

@@ -1,7 +1,9 @@
 #include "shim/python/cpp_wrapper.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -169,7 +171,11 @@ void end_wrapper_run(ThreadState& state, StubFrame& frame) {
     while_others_run([&] { end_call(state, frame.address(), result); });
     const std::optional<std::string> failure = take_failure(state, mark);
     if (!failure || outputs == nullptr) return;
-    // Python does not take the outputs of a run that raises.
+    // Python does not take the outputs of a run that raises. A wrapper can return a handle twice.
+    std::vector<PassedValue>& values = run.values.values;
+    std::ranges::sort(values, std::less<>(), &PassedValue::tensor);
+    const auto repeated = std::ranges::unique(values, {}, &PassedValue::tensor);
+    values.erase(repeated.begin(), repeated.end());
     TorchHandles::release(run.values);
     api()->Py_DecRef(outputs);
     api()->PyErr_SetString(*api()->runtime_error, failure->c_str());

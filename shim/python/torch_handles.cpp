@@ -2,10 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <functional>
 #include <string_view>
-#include <utility>
 
 #include "shim/runtime/loaded_object.hpp"
 #include "shim/runtime/real_dlsym.hpp"
@@ -121,11 +118,8 @@ void TorchHandles::borrow(Object* capsules, PassedValues& to) {
 }
 
 void TorchHandles::release(PassedValues& of) {
-    // A wrapper can return a handle twice.
-    std::ranges::sort(of.values, std::less<>(), &PassedValue::tensor);
-    const void* last = nullptr;
     for (const PassedValue& value : of.values)
-        if (value.tensor != std::exchange(last, value.tensor)) torch().delete_handle(value.tensor);
+        if (value.tensor != nullptr) torch().delete_handle(value.tensor);
     of.values.clear();
 }
 
