@@ -7,8 +7,8 @@
 #include "cli/diff/diff_json.hpp"
 #include "cli/diff/diff_text.hpp"
 #include "cli/diff/saved_elements.hpp"
-#include "cli/events_file.hpp"
 #include "cli/print.hpp"
+#include "cli/recorded_file.hpp"
 #include "cli/show/find_recorded.hpp"
 #include "compare/comparison.hpp"
 
@@ -70,7 +70,7 @@ class Recording {
     }
 
     std::string path_;
-    EventsFile file_;
+    RecordedFile file_;
     compare::RunReader runs_;
 };
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "base/file_bytes.hpp"
-#include "cli/events_file.hpp"
+#include "cli/recorded_file.hpp"
 #include "serializer/event_fields.hpp"
 #include "serializer/event_words.hpp"
 #include "serializer/line_source.hpp"
@@ -54,7 +54,7 @@ fs::path index_beside(const fs::path& events) {
 /// The paths of the files with these keys.
 std::map<Key, fs::path> files_of(const fs::path& index, const std::map<Key, bool>& keys) {
     std::map<Key, fs::path> found;
-    EventsFile file(index.c_str());
+    RecordedFile file(index.c_str());
     LineSource lines([&file](char* to, std::size_t bytes) { return file.read(to, bytes); });
     JsonLine json;
     fs::path folder = index.parent_path();

@@ -10,8 +10,8 @@
 
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
-#include "cli/events_file.hpp"
 #include "cli/print.hpp"
+#include "cli/recorded_file.hpp"
 #include "cli/show/find_recorded.hpp"
 #include "serializer/event_compact.hpp"
 #include "serializer/event_reader.hpp"
@@ -85,7 +85,7 @@ int show_events(const ShowEventsRequest& request) {
         return 1;
     }
     const char* const path = found.value().path.c_str();
-    EventsFile file(path);
+    RecordedFile file(path);
     if (file.error() != 0) {
         error_message(ErrorCode::unreadable_recording, "cannot open %s: %s.", path,
                       errno_text(file.error()).c_str());

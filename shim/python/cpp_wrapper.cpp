@@ -173,9 +173,14 @@ void end_wrapper_run(ThreadState& state, StubFrame& frame) {
     if (!failure || outputs == nullptr) return;
     // Python does not take the outputs of a run that raises. A wrapper can return a handle twice.
     std::vector<PassedValue>& values = run.values.values;
-    std::ranges::sort(values, std::less<>(), &PassedValue::tensor);
-    const auto repeated = std::ranges::unique(values, {}, &PassedValue::tensor);
-    values.erase(repeated.begin(), repeated.end());
+    std::sort(values.begin(), values.end(), [](const PassedValue& one, const PassedValue& other) {
+        return std::less<>()(one.tensor, other.tensor);
+    });
+    values.erase(std::unique(values.begin(), values.end(),
+                             [](const PassedValue& one, const PassedValue& other) {
+                                 return one.tensor == other.tensor;
+                             }),
+                 values.end());
     TorchHandles::release(run.values);
     api()->Py_DecRef(outputs);
     api()->PyErr_SetString(*api()->runtime_error, failure->c_str());

@@ -1,4 +1,4 @@
-// Reads events.jsonl for the commands, and prints what is wrong with a file.
+// Reads recorded files for the commands, and prints what is wrong with a file.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 namespace aoti_dbg::cli {
 
 /// Reads a file from its start to its end.
-class EventsFile {
+class RecordedFile {
   public:
-    explicit EventsFile(const char* path);
+    explicit RecordedFile(const char* path);
     /// Returns the number of bytes read, 0 at the end and after an error.
     std::size_t read(char* to, std::size_t bytes);
     /// The errno value of the failure, or 0.

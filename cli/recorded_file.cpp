@@ -1,4 +1,4 @@
-#include "cli/events_file.hpp"
+#include "cli/recorded_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,11 +10,11 @@
 
 namespace aoti_dbg::cli {
 
-EventsFile::EventsFile(const char* path) : file_(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)) {
+RecordedFile::RecordedFile(const char* path) : file_(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)) {
     if (file_.number() < 0) error_ = errno;
 }
 
-std::size_t EventsFile::read(char* to, std::size_t bytes) {
+std::size_t RecordedFile::read(char* to, std::size_t bytes) {
     ssize_t got = 0;
     do {
         got = ::read(file_.number(), to, bytes);
