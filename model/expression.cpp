@@ -214,11 +214,12 @@ std::optional<TensorName> Scope::tensor(const Statement& statement, TokenRange r
     return tensor_of(statement, core);
 }
 
-/// Reads `std::array<AtenTensorHandle, 2>{buf0, buf2}.data()`.
+/// Reads `std::array<AtenTensorHandle, 2>{buf0, buf2}.data()`. 2.6 writes a std::vector.
 bool Scope::list(const Statement& statement, TokenRange range, Argument& argument) {
     std::size_t at = range.first;
     if (statement[at].is_word("std") && statement[at + 1].is(':')) at += 3;
-    if (!statement[at].is_word("array") || !statement[at + 1].is('<')) return false;
+    if (!statement[at].is_word("array") && !statement[at].is_word("vector")) return false;
+    if (!statement[at + 1].is('<')) return false;
     bool of_tensors = false;
     while (at < range.last && !statement[at].is('{')) {
         of_tensors = of_tensors || statement[at].is_word("AtenTensorHandle");

@@ -33,10 +33,10 @@ class Library {
         return is_own;
     }
 
-    /// Also searches what the library links to. Only for functions that get no tensor.
-    template <typename Function>
-    void find_anywhere(const std::string& name, Function*& function) const {
-        function = reinterpret_cast<Function*>(const_cast<void*>(look_up(name)));
+    /// Also searches what the library links to. Only for objects, and functions that get no tensor.
+    template <typename Found>
+    void find_anywhere(const std::string& name, Found*& found) const {
+        found = reinterpret_cast<Found*>(const_cast<void*>(look_up(name)));
     }
 
     /// Returns the result of a getter without arguments.
@@ -116,6 +116,9 @@ std::optional<ShimApi> find_shim_api(const void* shim_function) {
     // calling PyTorch's dispatcher.
     library.find("_ZN2at6native7is_conjERKNS_6TensorE", api.is_conjugate);
     library.find("_ZN2at6native6is_negERKNS_6TensorE", api.is_negative);
+    // An at::Tensor without a tensor points to this object of libc10.
+    if (api.is_defined == nullptr && api.is_conjugate != nullptr)
+        library.find_anywhere("_ZN3c1019UndefinedTensorImpl10_singletonE", api.undefined);
     // Search only what this libtorch links to, because a process can have several OpenMP runtimes.
     library.find_anywhere("omp_get_max_threads", api.most_threads);
     api.strided = library.code("aoti_torch_layout_strided").value_or(api.strided);

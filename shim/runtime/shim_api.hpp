@@ -36,6 +36,8 @@ struct ShimApi {
     Getter<std::int32_t> device_index = nullptr;
     Getter<std::int32_t> layout = nullptr;
     Getter<bool> is_defined = nullptr;
+    /// What the handle of an undefined tensor points to, in a libtorch without is_defined. Else null.
+    const void* undefined = nullptr;
     /// Finds the stream on which ops of the calling thread work. Device -1 is the current device.
     using CurrentStream = Error (*)(std::int32_t device, void** stream);
     CurrentStream current_stream = nullptr;  // null without CUDA
@@ -50,6 +52,12 @@ struct ShimApi {
     std::array<std::optional<std::int32_t>, kDTypes> dtype_codes;
 
     [[nodiscard]] std::optional<DType> dtype_of(std::int32_t code) const;
+    /// Whether the handle has a tensor. Other getters fail for one that has none, and libtorch logs that.
+    [[nodiscard]] bool has_tensor(TensorHandle handle) const {
+        bool has = true;
+        if (is_defined != nullptr) return is_defined(handle, &has) == 0 && has;
+        return undefined == nullptr || *static_cast<const void* const*>(handle) != undefined;
+    }
     [[nodiscard]] MathBits math_bits(TensorHandle handle) const {
         return {is_conjugate != nullptr && is_conjugate(handle),
                 is_negative != nullptr && is_negative(handle)};

@@ -161,8 +161,7 @@ const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
 
 bool TensorReader::read(const ShimApi& api, TensorHandle handle, SeenTensor& seen) {
     seen = {};
-    bool defined = true;
-    if (api.is_defined != nullptr && (api.is_defined(handle, &defined) != 0 || !defined)) return false;
+    if (!api.has_tensor(handle)) return false;
     Raw raw;
     std::int64_t rank = 0;
     const std::int64_t* sizes = nullptr;
