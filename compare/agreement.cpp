@@ -1,7 +1,9 @@
 #include "compare/agreement.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 namespace aoti_dbg::compare {
 namespace {
@@ -72,30 +74,133 @@ bool same(const RecordedTensor& first, const RecordedTensor& second) {
 }
 
 Compared proven(bool is_equal, Grade grade) {
-    return {is_equal ? Agreement::equal : Agreement::different, grade};
+    return {is_equal ? Agreement::equal : Agreement::different, grade, !is_equal, {}, nullptr};
+}
+
+bool has_closeness(const Rule& rule) {
+    return rule.kind == RuleKind::given || rule.kind == RuleKind::dtype;
+}
+
+bool has_tolerance(const Rule& rule) {
+    return rule.kind != RuleKind::automatic && rule.kind != RuleKind::bits;
+}
+
+/// Whether numbers of one can be compared with those of the other.
+bool is_comparable(const TensorFacts& first, const TensorFacts& second, const Rule& rule) {
+    if (first.dtype == second.dtype) return true;
+    const DType one = first.measured_dtype;
+    const DType other = second.measured_dtype;
+    return has_tolerance(rule) && !is_integer(one) && !is_integer(other) &&
+           is_complex(one) == is_complex(other) && is_packed(one) == is_packed(other);
+}
+
+bool have_hashes(const RecordedTensor& first, const RecordedTensor& second) {
+    return first.is_measured && second.is_measured && first.tensor->dtype == second.tensor->dtype &&
+           wants(first.statistics.requested, Requested::hash) &&
+           wants(second.statistics.requested, Requested::hash);
 }
 
 bool have_values(const RecordedTensor& first, const RecordedTensor& second) {
-    return first.statistics.count != 0 && !first.values.empty() &&
-           first.values.size() == second.values.size();
+    return first.is_measured && second.is_measured && first.statistics.count != 0 &&
+           first.statistics.count == second.statistics.count && !first.values.empty() &&
+           !second.values.empty();
+}
+
+Compared of_elements(std::shared_ptr<const ElementDifference> found, Grade grade, const Rule& rule) {
+    if (found->different == 0) return proven(true, grade);
+    Compared result = proven(false, grade);
+    result.spread = spread_of(*found);
+    if (has_closeness(rule) && found->beyond == 0) result.agreement = Agreement::close;
+    result.elements = std::move(found);
+    return result;
+}
+
+/// Whether elements that are close can have these statistics.
+bool may_be_close(const RealStatistics& first, const RealStatistics& second, const Closeness& closeness) {
+    const Moments& one = first.finite;
+    const Moments& other = second.finite;
+    if (other.count == 0) return true;
+    const double largest = std::max(std::abs(other.minimum.as_double()), std::abs(other.maximum.as_double()));
+    const double most = closeness.absolute + closeness.relative * largest;
+    const double rounding =
+        1e-6 * (std::abs(other.mean) + other.standard_deviation);  // of sums in another order
+    const auto is_near = [](double a, double b, double allowed) {
+        return same(a, b) || std::abs(a - b) <= allowed;
+    };
+    return is_near(one.mean, other.mean, most + rounding) &&
+           is_near(one.standard_deviation, other.standard_deviation, 2 * most + rounding) &&
+           is_near(one.minimum.as_double(), other.minimum.as_double(), most) &&
+           is_near(one.maximum.as_double(), other.maximum.as_double(), most);
+}
+
+Compared of_statistics(const RecordedTensor& first, const RecordedTensor& second, const Rule& rule) {
+    const TensorStatistics& one = first.statistics;
+    const TensorStatistics& other = second.statistics;
+    Compared result{Agreement::not_seen, Grade::statistics, have_hashes(first, second), {}, nullptr};
+    result.spread.has_elements = false;
+    if (first.tensor->dtype == second.tensor->dtype && same(first, second)) return result;
+    result.bits_differ = true;
+    result.agreement = Agreement::different;
+    result.spread = spread_of(one, other);
+    if (!has_closeness(rule) || std::isinf(result.spread.shift)) return result;
+    const bool have_moments = wants(one.requested, kPrinted) && wants(other.requested, kPrinted);
+    const Closeness closeness =
+        closeness_of(rule, first.tensor->measured_dtype, second.tensor->measured_dtype);
+    const bool may_be = !have_moments ||
+                        (may_be_close(one.real, other.real, closeness) &&
+                         (!is_complex(one.dtype) || may_be_close(one.imaginary, other.imaginary, closeness)));
+    if (may_be) result.agreement = Agreement::not_seen;
+    return result;
 }
 
 }  // namespace
 
-Compared compare(const RecordedTensor& first, const RecordedTensor& second) {
-    if (first.tensor == nullptr || second.tensor == nullptr)
+std::shared_ptr<const ElementDifference> compare_elements(const RecordedTensor& first,
+                                                          const RecordedTensor& second,
+                                                          const Evidence& evidence) {
+    if (first.tensor == nullptr || second.tensor == nullptr || first.tensor->sizes != second.tensor->sizes)
+        return nullptr;
+    const DType one = first.tensor->measured_dtype;
+    const DType other = second.tensor->measured_dtype;
+    const Closeness closeness = closeness_of(evidence.rule, one, other);
+    const auto result = [&](std::span<const std::byte> ours, std::span<const std::byte> theirs) {
+        return std::make_shared<const ElementDifference>(
+            difference_of({one, ours}, {other, theirs}, closeness));
+    };
+    if (have_values(first, second)) return result(first.values, second.values);
+    if (evidence.first == nullptr || evidence.second == nullptr || !evidence.first->has(first) ||
+        !evidence.second->has(second))
+        return nullptr;
+    const std::optional<std::vector<std::byte>> ours = evidence.first->elements_of(first);
+    const std::optional<std::vector<std::byte>> theirs =
+        ours ? evidence.second->elements_of(second) : std::nullopt;
+    return theirs ? result(*ours, *theirs) : nullptr;
+}
+
+Compared compare(const RecordedTensor& first, const RecordedTensor& second, const Evidence& evidence) {
+    if (first.tensor == nullptr || second.tensor == nullptr) {
         return proven(first.tensor == second.tensor && first.scalar == second.scalar, Grade::values);
+    }
     const TensorFacts& one = *first.tensor;
     const TensorFacts& other = *second.tensor;
-    if (one.sizes_known && other.sizes_known && (one.sizes != other.sizes || one.dtype != other.dtype))
-        return {Agreement::different, Grade::shape};
+    if (one.sizes_known && other.sizes_known &&
+        (one.sizes != other.sizes || !is_comparable(one, other, evidence.rule)))
+        return {Agreement::different, Grade::shape, true, kApart, nullptr};
+    if (have_hashes(first, second)) {
+        const bool is_equal = first.statistics.hash == second.statistics.hash;
+        if (is_equal || !has_tolerance(evidence.rule)) return proven(is_equal, Grade::hash);
+    }
+    const bool are_recorded = have_values(first, second);
+    std::shared_ptr<const ElementDifference> elements = compare_elements(first, second, evidence);
+    if (elements != nullptr)
+        return of_elements(std::move(elements), are_recorded ? Grade::values : Grade::files, evidence.rule);
     if (!first.is_measured || !second.is_measured) return {};
-    const bool have_hashes = wants(first.statistics.requested, Requested::hash) &&
-                             wants(second.statistics.requested, Requested::hash);
-    if (have_hashes) return proven(first.statistics.hash == second.statistics.hash, Grade::hash);
-    if (have_values(first, second)) return proven(first.values == second.values, Grade::values);
-    const bool is_same = same(first, second);
-    return {is_same ? Agreement::not_seen : Agreement::different, Grade::statistics};
+    return of_statistics(first, second, evidence.rule);
+}
+
+void settle(Compared& compared, const Spread& allowed) {
+    if (compared.agreement != Agreement::different || !compared.spread.is_within(allowed)) return;
+    compared.agreement = compared.elements != nullptr ? Agreement::close : Agreement::not_seen;
 }
 
 }  // namespace aoti_dbg::compare

@@ -4,22 +4,24 @@
 #include <map>
 #include <utility>
 
+#include "compare/reference.hpp"
+
 namespace aoti_dbg::compare {
 namespace {
 
-std::optional<ElementDifference> elements_of(const RecordedTensor& first, const RecordedTensor& second) {
-    const bool are_known = first.tensor != nullptr && second.tensor != nullptr && !first.values.empty() &&
-                           first.values.size() == second.values.size() &&
-                           first.tensor->dtype == second.tensor->dtype;
-    if (!are_known) return std::nullopt;
-    return difference_of(first.tensor->measured_dtype, first.values, second.values);
+bool counts(const Scope& scope, const RecordedCall& call) {
+    return scope.calls == nullptr || scope.calls(*call.site);
+}
+
+bool counts(const Scope& scope, const RecordedRun& run) {
+    return scope.runs == nullptr || scope.runs(run.run);
 }
 
 void add_beginning(const RecordedRun& first, const RecordedRun& second, const Aligned& pair,
-                   const CallDivergence& found, const Beginning& counts, Comparison& to) {
+                   const CallDivergence& found, const Beginning& so_far, std::size_t most, Comparison& to) {
     ++to.diverge;
-    if (to.beginnings.size() == kMostListed) return;
-    Beginning& added = to.beginnings.emplace_back(counts);
+    if (to.beginnings.size() >= most) return;
+    Beginning& added = to.beginnings.emplace_back(so_far);
     const RecordedCall& call = first.calls[pair.first];
     added.run = first.run;
     added.other_run = second.run;
@@ -36,17 +38,22 @@ void add_beginning(const RecordedRun& first, const RecordedRun& second, const Al
     added.first = *found.tensor->first;
     added.second = *found.tensor->second;
     added.grade = found.tensor->compared.grade;
-    added.elements = elements_of(added.first, added.second);
+    added.elements = found.tensor->compared.elements;
+    added.spread = found.tensor->compared.spread;
+    added.allowed = found.allowed;
 }
 
-void add_without_partner(const RecordedCall& call, std::uint64_t& count, std::vector<std::string>& names) {
+void add_without_partner(const RecordedCall& call, std::size_t most, std::uint64_t& count,
+                         std::vector<std::string>& names) {
     ++count;
-    if (names.size() < kMostListed) names.push_back(call.site->kernel);
+    if (names.size() < most) names.push_back(call.site->kernel);
 }
 
-void add_call(const CallDivergence& found, Beginning& so_far, Comparison& to) {
+void add_call(const CallDivergence& found, const Method& method, Beginning& so_far, Comparison& to) {
     ++to.calls;
-    const Agreement agreement = weaker(found.inputs, found.outputs);
+    const bool outputs_suffice = found.inputs == Agreement::unknown && method.outputs_suffice;
+    const Agreement agreement = outputs_suffice ? found.outputs : weaker(found.inputs, found.outputs);
+    to.other_bits += found.bits_differ ? 1 : 0;
     if (found.verdict == CallVerdict::follows) ++to.follow;
     if (found.verdict == CallVerdict::absorbs) ++to.absorb;
     if (found.verdict == CallVerdict::unknown) ++to.unknown;
@@ -56,6 +63,10 @@ void add_call(const CallDivergence& found, Beginning& so_far, Comparison& to) {
         ++to.equal;
         ++so_far.equal_before;
     }
+    if (agreement == Agreement::close) {
+        ++to.close;
+        ++so_far.close_before;
+    }
     if (agreement == Agreement::not_seen) {
         ++to.not_seen;
         ++so_far.seen_before;
@@ -63,102 +74,148 @@ void add_call(const CallDivergence& found, Beginning& so_far, Comparison& to) {
 }
 
 void add_ends(const RecordedRun& first, const RecordedRun& second, const RunDivergence& found,
-              Comparison& to) {
+              std::size_t most, Comparison& to) {
     to.runs_with_other_inputs += found.all_inputs == Agreement::different ? 1 : 0;
     to.runs_with_other_outputs += found.all_outputs == Agreement::different ? 1 : 0;
-    to.runs_with_unproven_ends += weaker(found.all_inputs, found.all_outputs) == Agreement::equal ? 0 : 1;
+    const Agreement ends = weaker(found.all_inputs, found.all_outputs);
+    to.runs_with_close_ends += ends == Agreement::close ? 1 : 0;
+    to.runs_with_unproven_ends += ends > Agreement::close ? 1 : 0;
     to.runs_without_outputs += first.has_outputs && second.has_outputs ? 0 : 1;
+    to.runs_by_derived_rule += found.rule == RuleKind::derived ? 1 : 0;
     for (const TensorPair& pair : found.inputs) {
-        if (to.inputs.size() == kMostListed) break;
-        to.inputs.push_back({first.run, *pair.first, *pair.second, pair.compared.grade,
-                             elements_of(*pair.first, *pair.second)});
+        if (to.inputs.size() >= most) break;
+        to.inputs.push_back(
+            {first.run, *pair.first, *pair.second, pair.compared.grade, pair.compared.elements});
     }
 }
-
-/// Runs that wait for their partners, by model and number. Threads end their runs in any order.
-using Waiting = std::map<std::pair<std::uint32_t, std::uint32_t>, RecordedRun>;
 
 constexpr std::size_t kMostWaiting = 256;
 
-/// Adds the next run. Returns its key, or nothing if there is none.
-std::optional<Waiting::key_type> take(RunReader& from, Waiting& to) {
-    std::optional<RecordedRun> run = from.next();
-    if (!run) return std::nullopt;
-    const Waiting::key_type key{run->model, run->run};
-    to.insert_or_assign(key, std::move(*run));
-    return key;
-}
+/// Pairs the runs of two recordings. Threads end their runs in any order.
+class Pairs {
+  public:
+    explicit Pairs(const Method& method) : method_(method) { result_.rule = method.evidence.rule; }
 
-void pair_by_number(const Waiting::key_type& key, Waiting& first, Waiting& second, Comparison& to) {
-    const auto one = first.find(key);
-    const auto other = second.find(key);
-    if (one == first.end() || other == second.end()) return;
-    add_runs(one->second, other->second, to);
-    first.erase(one);
-    second.erase(other);
-}
-
-/// Pairs the oldest run of each model with the oldest one of the same model, until so many wait at most.
-void pair_by_order(Waiting& first, Waiting& second, std::size_t most, Comparison& to) {
-    for (auto run = first.begin(); run != first.end() && (first.size() > most || second.size() > most);) {
-        const auto partner = second.lower_bound({run->first.first, 0});
-        if (partner == second.end() || partner->first.first != run->first.first) {
-            ++run;
-            continue;
+    Comparison compared(RunReader& first, RunReader& second) {
+        bool has_more = true;
+        while (has_more) {
+            has_more = false;
+            for (const auto& [reader, waiting] : {std::pair(&first, &ours_), std::pair(&second, &theirs_)}) {
+                const std::optional<Key> key = take(*reader, *waiting);
+                if (key) pair_by_number(*key);
+                has_more = has_more || key.has_value();
+            }
+            pair_by_order(kMostWaiting);
+            drop_oldest(ours_, result_.only_first_runs);
+            drop_oldest(theirs_, result_.only_second_runs);
         }
-        add_runs(run->second, partner->second, to);
-        second.erase(partner);
-        run = first.erase(run);
+        pair_by_order(0);
+        result_.only_first_runs += ours_.size();
+        result_.only_second_runs += theirs_.size();
+        return std::move(result_);
     }
-}
 
-void drop_oldest(Waiting& waiting, std::uint64_t& without_partner) {
-    for (; waiting.size() > kMostWaiting; ++without_partner)
-        waiting.erase(
-            std::ranges::min_element(waiting, {}, [](const auto& one) { return one.first.second; }));
+  private:
+    using Key = std::pair<std::uint32_t, std::uint32_t>;  // model and number
+    using Waiting = std::map<Key, RecordedRun>;
+
+    /// Adds the next run that counts. Returns its key, or nothing if there is none.
+    std::optional<Key> take(RunReader& from, Waiting& to) const {
+        std::optional<RecordedRun> run = from.next();
+        while (run && !counts(method_.scope, *run))
+            run = from.next();
+        if (!run) return std::nullopt;
+        const Key key{run->model, run->run};
+        to.insert_or_assign(key, std::move(*run));
+        return key;
+    }
+
+    void pair_by_number(const Key& key) {
+        const auto one = ours_.find(key);
+        const auto other = theirs_.find(key);
+        if (one == ours_.end() || other == theirs_.end()) return;
+        add_runs(one->second, other->second, method_, result_);
+        ours_.erase(one);
+        theirs_.erase(other);
+    }
+
+    /// Pairs the oldest run of each model with the oldest one of the same model, until so many wait at most.
+    void pair_by_order(std::size_t most) {
+        for (auto run = ours_.begin();
+             run != ours_.end() && (ours_.size() > most || theirs_.size() > most);) {
+            const auto partner = theirs_.lower_bound({run->first.first, 0});
+            if (partner == theirs_.end() || partner->first.first != run->first.first) {
+                ++run;
+                continue;
+            }
+            add_runs(run->second, partner->second, method_, result_);
+            theirs_.erase(partner);
+            run = ours_.erase(run);
+        }
+    }
+
+    static void drop_oldest(Waiting& waiting, std::uint64_t& without_partner) {
+        for (; waiting.size() > kMostWaiting; ++without_partner)
+            waiting.erase(
+                std::ranges::min_element(waiting, {}, [](const auto& one) { return one.first.second; }));
+    }
+
+    const Method& method_;
+    Comparison result_;
+    Waiting ours_;
+    Waiting theirs_;
+};
+
+void add_runs(const RecordedRun& first, const RecordedRun& second, const RunDivergence& found,
+              const Method& method, Comparison& to) {
+    ++to.runs;
+    add_ends(first, second, found, method.most_listed, to);
+    Beginning so_far;
+    for (std::size_t i = 0; i < found.calls.size(); ++i) {
+        const Aligned& pair = found.calls[i];
+        const RecordedCall& shown =
+            pair.first == kNoPartner ? second.calls[pair.second] : first.calls[pair.first];
+        if (!counts(method.scope, shown)) continue;
+        if (pair.second == kNoPartner) {
+            add_without_partner(shown, method.most_listed, to.only_first_calls, to.only_first);
+        } else if (pair.first == kNoPartner) {
+            add_without_partner(shown, method.most_listed, to.only_second_calls, to.only_second);
+        } else {
+            add_call(found.verdicts[i], method, so_far, to);
+            if (found.verdicts[i].verdict == CallVerdict::diverges)
+                add_beginning(first, second, pair, found.verdicts[i], so_far, method.most_listed, to);
+        }
+    }
 }
 
 }  // namespace
 
-void add_runs(const RecordedRun& first, const RecordedRun& second, Comparison& to) {
-    const RunDivergence found = diverge(first, second);
-    ++to.runs;
-    add_ends(first, second, found, to);
-    Beginning so_far;
-    for (std::size_t i = 0; i < found.calls.size(); ++i) {
-        const Aligned& pair = found.calls[i];
-        if (pair.second == kNoPartner) {
-            add_without_partner(first.calls[pair.first], to.only_first_calls, to.only_first);
-        } else if (pair.first == kNoPartner) {
-            add_without_partner(second.calls[pair.second], to.only_second_calls, to.only_second);
-        } else {
-            add_call(found.verdicts[i], so_far, to);
-            if (found.verdicts[i].verdict == CallVerdict::diverges)
-                add_beginning(first, second, pair, found.verdicts[i], so_far, to);
-        }
-    }
+void add_runs(const RecordedRun& first, const RecordedRun& second, const Method& method, Comparison& to) {
+    add_runs(first, second, diverge(first, second, method.evidence), method, to);
 }
 
-Comparison compare_recordings(RunReader& first, RunReader& second) {
-    Comparison result;
-    Waiting ours;
-    Waiting theirs;
-    bool has_more = true;
-    while (has_more) {
-        has_more = false;
-        for (const auto& [reader, waiting] : {std::pair(&first, &ours), std::pair(&second, &theirs)}) {
-            const std::optional<Waiting::key_type> key = take(*reader, *waiting);
-            if (key) pair_by_number(*key, ours, theirs, result);
-            has_more = has_more || key.has_value();
-        }
-        pair_by_order(ours, theirs, kMostWaiting, result);
-        drop_oldest(ours, result.only_first_runs);
-        drop_oldest(theirs, result.only_second_runs);
+Comparison compare_recordings(RunReader& first, RunReader& second, const Method& method) {
+    return Pairs(method).compared(first, second);
+}
+
+Comparison compare_with_reference(RunReader& first, const std::vector<RecordedRun>& graphs,
+                                  const Method& how) {
+    Method method = how;
+    method.outputs_suffice = true;
+    Comparison same;
+    same.rule = method.evidence.rule;
+    Comparison other = same;  // of runs with other inputs
+    while (const std::optional<RecordedRun> run = first.next()) {
+        if (!counts(method.scope, *run)) continue;
+        const auto partner =
+            std::make_shared<const ReferencePartner>(partner_of(*run, graphs, method.evidence));
+        const RunDivergence found = diverge(partner->own, partner->run, method.evidence);
+        Comparison& to = found.all_inputs == Agreement::different ? other : same;
+        const std::size_t listed = to.beginnings.size() + to.inputs.size();
+        add_runs(partner->own, partner->run, found, method, to);
+        if (to.beginnings.size() + to.inputs.size() != listed) to.kept.push_back(partner);
     }
-    pair_by_order(ours, theirs, 0, result);
-    result.only_first_runs += ours.size();
-    result.only_second_runs += theirs.size();
-    return result;
+    return same.runs == 0 ? other : same;
 }
 
 }  // namespace aoti_dbg::compare

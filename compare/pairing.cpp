@@ -18,14 +18,14 @@ bool is_same_form(Tensors first, Tensors second) {
     });
 }
 
-PairedTensors by_place(Tensors first, Tensors second) {
+PairedTensors by_place(Tensors first, Tensors second, const Evidence& evidence) {
     PairedTensors paired;
     for (std::size_t i = 0; i < first.size(); ++i)
-        paired.pairs.push_back({&first[i], &second[i], compare(first[i], second[i])});
+        paired.pairs.push_back({&first[i], &second[i], compare(first[i], second[i], evidence)});
     return paired;
 }
 
-PairedTensors by_label(Tensors first, Tensors second) {
+PairedTensors by_label(Tensors first, Tensors second, const Evidence& evidence) {
     PairedTensors paired;
     std::vector<bool> used(second.size());
     for (const RecordedTensor& tensor : first) {
@@ -36,7 +36,7 @@ PairedTensors by_label(Tensors first, Tensors second) {
             if (tensor.tensor != nullptr && tensor.tensor->sizes != other.tensor->sizes) continue;
             used[i] = true;
             pair.second = &other;
-            pair.compared = compare(tensor, other);
+            pair.compared = compare(tensor, other, evidence);
             if (pair.compared.agreement == Agreement::different) pair.compared = {};
         }
     }
@@ -53,18 +53,19 @@ std::vector<const RecordedTensor*> tensors_of(Tensors all) {
 
 }  // namespace
 
-PairedTensors pair_arguments(Tensors first, Tensors second) {
-    return is_same_form(first, second) ? by_place(first, second) : by_label(first, second);
+PairedTensors pair_arguments(Tensors first, Tensors second, const Evidence& evidence) {
+    return is_same_form(first, second) ? by_place(first, second, evidence)
+                                       : by_label(first, second, evidence);
 }
 
-PairedTensors pair_ends(Tensors first, Tensors second) {
-    if (is_same_form(first, second)) return by_place(first, second);
+PairedTensors pair_ends(Tensors first, Tensors second, const Evidence& evidence) {
+    if (is_same_form(first, second)) return by_place(first, second, evidence);
     const std::vector<const RecordedTensor*> ours = tensors_of(first);
     const std::vector<const RecordedTensor*> theirs = tensors_of(second);
-    if (ours.size() != theirs.size()) return by_label(first, second);
+    if (ours.size() != theirs.size()) return by_label(first, second, evidence);
     PairedTensors paired;
     for (std::size_t i = 0; i < ours.size(); ++i)
-        paired.pairs.push_back({ours[i], theirs[i], compare(*ours[i], *theirs[i])});
+        paired.pairs.push_back({ours[i], theirs[i], compare(*ours[i], *theirs[i], evidence)});
     return paired;
 }
 

@@ -23,10 +23,12 @@ struct PairedTensors {
 
 /// Pairs by place, because another build has other labels. Lists of different forms are paired by label and
 /// shape. Such a pair can prove that the tensors are equal, but not that they differ.
-PairedTensors pair_arguments(std::span<const RecordedTensor> first, std::span<const RecordedTensor> second);
+PairedTensors pair_arguments(std::span<const RecordedTensor> first, std::span<const RecordedTensor> second,
+                             const Evidence& evidence);
 
 /// Pairs the inputs or outputs of two runs. If their forms differ, the tensors among them are paired in
 /// order: another build may have other sizes as arguments.
-PairedTensors pair_ends(std::span<const RecordedTensor> first, std::span<const RecordedTensor> second);
+PairedTensors pair_ends(std::span<const RecordedTensor> first, std::span<const RecordedTensor> second,
+                        const Evidence& evidence);
 
 }  // namespace aoti_dbg::compare

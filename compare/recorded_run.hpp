@@ -16,6 +16,9 @@ struct RecordedTensor {
     const ArgumentFacts* facts = nullptr;
     const TensorFacts* tensor = nullptr;  // null: a scalar or a string, whose value is `scalar`
     std::string scalar;
+    std::uint32_t run = ~0U;
+    std::uint32_t call = kNoCallNumber;
+    EventSide side = EventSide::before;
     std::uint64_t address = 0;
     bool is_measured = false;
     bool is_unwritten = false;  // uninitialized memory before a call that only writes it

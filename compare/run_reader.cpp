@@ -95,6 +95,7 @@ struct RunReader::State {
 
     EventReader events;
     ReadEvent event;
+    HeaderFacts header;
     Kept<SiteFacts> sites;
     Kept<ArgumentFacts> arguments;
     Kept<TensorFacts> tensors;
@@ -109,6 +110,9 @@ struct RunReader::State {
 RecordedTensor RunReader::State::tensor_of(const MeasuredCall& call, const MeasuredArgument& argument) {
     RecordedTensor tensor;
     tensor.facts = arguments.copy_of(facts_or_unknown(argument));
+    tensor.run = call.run;
+    tensor.call = call.call;
+    tensor.side = call.side;
     if (argument.tensor == nullptr) {
         tensor.scalar = argument.scalar;
         return tensor;
@@ -200,6 +204,8 @@ std::optional<RecordedRun> RunReader::next() {
             state.is_over = true;
             while (!state.open.empty())
                 state.finish(state.open.begin()->first);
+        } else if (state.event.kind == ReadEvent::Kind::header) {
+            state.header = state.event.header;
         } else if (state.event.kind == ReadEvent::Kind::model) {
             state.model_names[state.event.model.number] = state.event.model.name;
         } else if (state.event.kind == ReadEvent::Kind::call) {
@@ -211,6 +217,10 @@ std::optional<RecordedRun> RunReader::next() {
     RecordedRun run = std::move(state.finished.front());
     state.finished.pop_front();
     return run;
+}
+
+const HeaderFacts& RunReader::header() const {
+    return state_->header;
 }
 
 bool RunReader::has_runs() const {

@@ -20,6 +20,8 @@ class RunReader {
     /// Returns the next run that has ended, or nothing at the end of the file. Runs without an end come last.
     std::optional<RecordedRun> next();
 
+    /// The process that recorded. Known when next() has returned.
+    [[nodiscard]] const HeaderFacts& header() const;
     /// Whether next() has returned a run.
     [[nodiscard]] bool has_runs() const;
     /// Complete at the end of the file.

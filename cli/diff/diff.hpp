@@ -5,6 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "compare/rule.hpp"
+#include "config/name_patterns.hpp"
+#include "config/window.hpp"
+
 namespace aoti_dbg::cli {
 
 struct RunPair {
@@ -15,11 +19,21 @@ struct RunPair {
 struct DiffRequest {
     std::string first;
     std::string second;
-    std::optional<RunPair> runs;  // absent: all runs
+    std::string reference;        // compare the first recording with it, instead of with a second one
+    std::optional<RunPair> pair;  // compare these two runs only
+    Window runs;
+    NamePatterns kernels;
+    compare::Rule rule;
+    bool fails_on_bits = false;  // also within the tolerance
+    std::size_t limit = 10;      // of listed divergences
     bool is_json = false;
 };
 
-/// Returns the exit code: 0 equal, 1 different, 2 could not compare.
+inline constexpr int kEqual = 0;
+inline constexpr int kDifferent = 1;
+inline constexpr int kTrouble = 2;
+
+/// Returns the exit code.
 int diff(const DiffRequest& request);
 
 }  // namespace aoti_dbg::cli

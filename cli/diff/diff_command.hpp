@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/command.hpp"
+#include "cli/diff/diff.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -14,9 +15,22 @@ class DiffCommand final : public Command {
     int run() override;
 
   private:
+    /// Fills the request, or says what is wrong with the flags.
+    Status read(DiffRequest& request) const;
+    Status read_runs(DiffRequest& request) const;
+    Status read_rule(DiffRequest& request) const;
+
     std::string first_;
     std::string second_;
+    std::string ranks_;
+    std::string against_;
     std::string runs_;
+    std::string kernels_;
+    std::string tolerance_ = "auto";
+    std::string rtol_;
+    std::string atol_;
+    std::string fail_on_ = "tolerance";
+    std::string limit_;
     std::string format_ = "text";
 };
 

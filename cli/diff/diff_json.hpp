@@ -7,6 +7,6 @@
 
 namespace aoti_dbg::cli {
 
-std::string diff_json(const compare::Comparison& comparison);
+std::string diff_json(const compare::Comparison& comparison, std::size_t limit);
 
 }  // namespace aoti_dbg::cli

@@ -8,6 +8,6 @@
 namespace aoti_dbg::cli {
 
 /// Returns whole lines.
-std::string diff_text(const compare::Comparison& comparison);
+std::string diff_text(const compare::Comparison& comparison, std::size_t limit);
 
 }  // namespace aoti_dbg::cli

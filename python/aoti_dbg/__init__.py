@@ -5,7 +5,7 @@ import os
 from ._version import version
 
 __version__ = version
-__all__ = ["library_path", "version"]
+__all__ = ["library_path", "record_reference", "version"]
 
 
 def library_path() -> str:
@@ -14,3 +14,10 @@ def library_path() -> str:
     if not os.path.isfile(path):
         raise FileNotFoundError(f"{path} is missing. Install aoti-dbg again: pip install --force-reinstall aoti-dbg")
     return path
+
+
+def record_reference(model, inputs, path) -> None:
+    """Saves what each node of the model computes in eager mode, for `aoti-dbg diff --against PATH`."""
+    from .reference import record_reference as record
+
+    record(model, inputs, path)

@@ -65,6 +65,7 @@ class Wheel(unittest.TestCase):
             "aoti_dbg/__main__.py": 0o644,
             "aoti_dbg/_version.py": 0o644,
             "aoti_dbg/libaoti_dbg.so": 0o755,
+            "aoti_dbg/reference.py": 0o644,
             f"aoti_dbg-{self.version}.data/scripts/aoti-dbg": 0o755,
             **{f"{self.info}/{name}": 0o644 for name in ("METADATA", "WHEEL", "RECORD", "licenses/LICENSE", "licenses/NOTICE")},
         }

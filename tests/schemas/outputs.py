@@ -24,6 +24,7 @@ NAMES = {
     r"hang(-\d+)?(\.\d+)?\.json": "hang",
     r"process(-\d+)?(\.\d+)?\.jsonl": "process",
     r"diff\d*\.json": "diff",
+    r"ranks\d*\.json": "diff-ranks",
     r"models\.jsonl": "models",
     r"library\.json": "library",
 }

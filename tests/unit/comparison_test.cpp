@@ -99,7 +99,7 @@ ByteSource source_of(const std::string& text) {
 Comparison compared(const std::string& first, const std::string& second) {
     RunReader ours(source_of(first));
     RunReader theirs(source_of(second));
-    Comparison result = compare_recordings(ours, theirs);
+    Comparison result = compare_recordings(ours, theirs, {});
     // The facts belong to the readers.
     for (Beginning& beginning : result.beginnings)
         beginning.first.facts = beginning.second.facts = nullptr;

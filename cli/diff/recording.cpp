@@ -1,0 +1,52 @@
+#include "cli/diff/recording.hpp"
+
+#include "base/file_failure.hpp"
+#include "base/message.hpp"
+#include "cli/show/find_recorded.hpp"
+
+namespace aoti_dbg::cli {
+
+std::unique_ptr<Recording> Recording::open(const std::string& place) {
+    const Result<FoundFile> found = find_recorded(place, Recorded::events);
+    if (!found.ok()) {
+        error_message(ErrorCode::nothing_recorded, "%s.", found.status().message().c_str());
+        return nullptr;
+    }
+    if (!found.value().others.empty()) {
+        message(Severity::info, "comparing %s. Other event files here: %zu.", found.value().path.c_str(),
+                found.value().others.size());
+    }
+    auto recording = std::make_unique<Recording>(found.value().path);
+    return recording->is_readable() ? std::move(recording) : nullptr;
+}
+
+Recording::Recording(std::string path)
+    : path_(std::move(path)),
+      file_(path_.c_str()),
+      runs_([this](char* to, std::size_t bytes) { return file_.read(to, bytes); }),
+      tensors_(path_) {}
+
+std::optional<compare::RecordedRun> Recording::run(std::uint32_t number) {
+    while (std::optional<compare::RecordedRun> run = runs_.next())
+        if (run->run == number) return run;
+    if (is_readable()) error_message(ErrorCode::no_match, "%s has no run %u.", path_.c_str(), number);
+    return std::nullopt;
+}
+
+bool Recording::conclude() const {
+    if (!is_readable()) return false;
+    warn_of_gaps(path_.c_str(), runs_.notes());
+    if (has_runs()) return true;
+    error_message(ErrorCode::nothing_recorded, "%s has no runs. Record the program with --record bits.",
+                  path_.c_str());
+    return false;
+}
+
+bool Recording::is_readable() const {
+    if (file_.error() == 0) return true;
+    error_message(ErrorCode::unreadable_recording, "cannot read %s: %s.", path_.c_str(),
+                  errno_text(file_.error()).c_str());
+    return false;
+}
+
+}  // namespace aoti_dbg::cli

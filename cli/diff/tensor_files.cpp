@@ -1,0 +1,118 @@
+#include "cli/diff/tensor_files.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/file_bytes.hpp"
+#include "base/fnv.hpp"
+#include "cli/recorded_file.hpp"
+#include "serializer/event_fields.hpp"
+#include "serializer/event_words.hpp"
+#include "serializer/line_source.hpp"
+#include "serializer/pt_reader.hpp"
+#include "stats_kernels/logical_walk.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 30U;  // of a tensor's elements
+
+std::uint64_t key_of(std::uint32_t run, std::uint32_t call, EventSide side, std::string_view label) {
+    const std::uint64_t numbers = fnv1a(call, fnv1a(run, kFnvBegin));
+    return fnv1a(label, fnv1a(static_cast<std::uint64_t>(side), numbers));
+}
+
+/// Tensors of events-4242.jsonl are in tensors-4242.
+fs::path index_beside(const fs::path& events) {
+    std::string folder = events.stem().string();
+    if (folder.rfind("events", 0) == 0) folder.replace(0, 6, "tensors");
+    return events.parent_path() / folder / "index.jsonl";
+}
+
+/// Another recording may have the tensor as a view. The same elements in the same order need nothing; a
+/// transposed matrix is transposed back.
+PtView in_shape(PtView view, const TensorFacts& facts) {
+    const auto is_matrix = [](const auto& of) { return of.size() == 2; };
+    if (!is_matrix(view.sizes) || !is_matrix(facts.sizes) || !is_matrix(facts.strides)) return view;
+    const bool has_other_sizes = facts.sizes[0] == view.sizes[1] && facts.sizes[1] == view.sizes[0];
+    const bool has_other_strides = facts.strides[0] == view.strides[1] && facts.strides[1] == view.strides[0];
+    const bool is_square = view.sizes[0] == view.sizes[1];
+    if (!has_other_sizes || (is_square && (!has_other_strides || view.strides[0] == view.strides[1])))
+        return view;
+    std::swap(view.sizes[0], view.sizes[1]);
+    std::swap(view.strides[0], view.strides[1]);
+    return view;
+}
+
+/// Copies the elements in logical order.
+std::vector<std::byte> copied(const PtView& view, std::uint64_t count) {
+    const std::size_t size = element_size(view.dtype);
+    std::vector<std::byte> elements(count * size);
+    if (count == 0) return elements;
+    const std::byte* const data = view.storage.data() + static_cast<std::size_t>(view.storage_offset) * size;
+    const Layout layout = collapse(view.sizes, view.strides);
+    LogicalWalk walk(data, static_cast<std::uint32_t>(size), layout, 0);
+    constexpr std::uint64_t kBlock = 1U << 16U;
+    for (std::uint64_t at = 0; at < count; at += kBlock)
+        walk.gather(static_cast<std::uint32_t>(std::min(kBlock, count - at)),
+                    reinterpret_cast<unsigned char*>(elements.data() + at * size));
+    return elements;
+}
+
+}  // namespace
+
+void TensorFiles::read_index() {
+    is_read_ = true;
+    const fs::path index = index_beside(events_);
+    RecordedFile file(index.c_str());
+    LineSource lines([&file](char* to, std::size_t bytes) { return file.read(to, bytes); });
+    JsonLine json;
+    folders_.push_back(index.parent_path().string());
+    for (std::string_view line; lines.next(line);) {
+        if (!json.parse(line)) continue;
+        const JsonLine::Value root = json.root();
+        if (const std::string_view folder = root.member("folder").text(); !folder.empty())
+            folders_.push_back((index.parent_path() / folder).string());
+        const std::optional<EventSide> side = side_of(root.member("side").text());
+        if (root.member("event").text() != "file" || !side) continue;
+        std::uint32_t run = ~0U;
+        std::uint32_t call = kNoCallNumber;
+        read_integer(root.member("run"), run);
+        read_integer(root.member("call"), call);
+        const JsonLine::Value same = root.member("same_as");
+        files_[key_of(run, call, *side, root.member("label").text())] = {
+            folders_.size() - 1, std::string((same ? same : root.member("path")).text())};
+    }
+}
+
+const TensorFiles::File* TensorFiles::file_of(const compare::RecordedTensor& tensor) {
+    if (!is_read_) read_index();
+    const auto found = files_.find(key_of(tensor.run, tensor.call, tensor.side, tensor.facts->label));
+    return found == files_.end() ? nullptr : &found->second;
+}
+
+bool TensorFiles::has(const compare::RecordedTensor& tensor) {
+    return file_of(tensor) != nullptr;
+}
+
+std::optional<std::vector<std::byte>> TensorFiles::elements_of(const compare::RecordedTensor& tensor) {
+    const File* const file = file_of(tensor);
+    if (file == nullptr || tensor.tensor == nullptr) return std::nullopt;
+    const std::string path = (fs::path(folders_[file->folder]) / file->path).string();
+    const Result<std::string> content = read_regular_file(path, "a tensor", kMostBytes);
+    if (!content.ok()) return std::nullopt;
+    const Result<PtView> read = read_pt(std::as_bytes(std::span(content.value())));
+    if (!read.ok()) return std::nullopt;
+    const PtView& view = read.value();
+    const std::uint64_t count = element_count(view.sizes);
+    // An expanded tensor has a small file.
+    if (view.dtype != tensor.tensor->measured_dtype || view.bits.conjugate || view.bits.negative ||
+        count != element_count(tensor.tensor->sizes) || count > kMostBytes / element_size(view.dtype))
+        return std::nullopt;
+    return copied(in_shape(view, *tensor.tensor), count);
+}
+
+}  // namespace aoti_dbg::cli

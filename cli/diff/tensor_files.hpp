@@ -1,0 +1,35 @@
+// The `.pt` files of a recording (level 1).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compare/saved_tensors.hpp"
+
+namespace aoti_dbg::cli {
+
+class TensorFiles : public compare::SavedTensors {
+  public:
+    /// Those beside this events.jsonl. The index is read when it is first needed.
+    explicit TensorFiles(std::string events) : events_(std::move(events)) {}
+
+    bool has(const compare::RecordedTensor& tensor) override;
+    std::optional<std::vector<std::byte>> elements_of(const compare::RecordedTensor& tensor) override;
+
+  private:
+    struct File {
+        std::size_t folder = 0;
+        std::string path;
+    };
+    void read_index();
+    const File* file_of(const compare::RecordedTensor& tensor);
+
+    std::string events_;
+    bool is_read_ = false;
+    std::vector<std::string> folders_;
+    std::unordered_map<std::uint64_t, File> files_;  // by hash of run, call, side and label
+};
+
+}  // namespace aoti_dbg::cli
