@@ -1,5 +1,7 @@
 #include "compare/judge.hpp"
 
+#include <utility>
+
 namespace aoti_dbg::compare {
 namespace {
 
@@ -105,7 +107,7 @@ Judge::Inputs Judge::judge_inputs(std::vector<TensorPair>& pairs, CallDivergence
     // Sizes of other shapes are scalars that follow.
     if (scalar && !follows && !has_other_shapes_ && result.origin == Origin::none) {
         result.origin = Origin::scalar;
-        result.tensor = scalar;
+        result.tensor = std::move(scalar);
     }
     inputs.has_new = result.origin != Origin::none;
     return inputs;

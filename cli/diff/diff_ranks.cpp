@@ -51,6 +51,7 @@ std::vector<Rank> ranks_below(const std::string& directory) {
                           Rank{name, path});
     }
     std::vector<Rank> ordered;
+    ordered.reserve(ranks.size());
     for (auto& [key, rank] : ranks)
         ordered.push_back(std::move(rank));
     return ordered;
@@ -142,11 +143,11 @@ std::string json_of(const Rank& reference, const Outcomes& outcomes) {
 int diff_ranks(const DiffRequest& request) {
     const std::vector<Rank> ranks = ranks_below(request.first);
     if (ranks.size() < 2) {
-        error_message(
-            ErrorCode::nothing_recorded,
-            "%s has recordings of %zu ranks, and at least 2 are needed. Record all ranks of one run into one "
-            "directory, with --record bits.",
-            request.first.c_str(), ranks.size());
+        error_message(ErrorCode::nothing_recorded,
+                      "%s has recordings of %zu rank%s, and at least 2 are needed. Record all ranks of one "
+                      "run into one "
+                      "directory, with --record bits.",
+                      request.first.c_str(), ranks.size(), ranks.size() == 1 ? "" : "s");
         return kTrouble;
     }
     const Rank* reference = &ranks.front();

@@ -158,7 +158,7 @@ void append_counts(const Comparison& comparison, std::string& out) {
 /// Says which rule decided.
 std::string rule_text(const Comparison& comparison) {
     using compare::RuleKind;
-    const std::string derived =
+    static constexpr const char* kDerived =
         "derived from dtypes, lengths of reductions, and the differences of each call's inputs";
     switch (comparison.rule.kind) {
         case RuleKind::given:
@@ -167,9 +167,10 @@ std::string rule_text(const Comparison& comparison) {
         case RuleKind::dtype:
             return "by dtype, as torch.testing.assert_close";
         case RuleKind::derived:
-            return derived;
+            return kDerived;
         case RuleKind::automatic:
-            if (comparison.runs_by_derived_rule != 0) return derived + ", because the builds differ";
+            if (comparison.runs_by_derived_rule != 0)
+                return std::string(kDerived) + ", because the builds differ";
             return "none, because both are the same build";
         default:
             return "none";
