@@ -72,10 +72,10 @@ std::size_t load(DType dtype, const std::byte* from, std::size_t elements, Block
 
 /// Adds to the histogram.
 void add_relative(double relative, ElementDifference& to) {
-    constexpr int kLowest = -9;
-    const double decade = relative <= 0 ? kLowest - 1.0 : std::floor(std::log10(relative));
-    const double place = std::clamp(decade - (kLowest - 1), 0.0, double{ElementDifference::kDecades - 1});
-    ++to.by_relative[static_cast<std::size_t>(place)];
+    static constexpr std::array<double, ElementDifference::kDecades - 1> kBounds = {
+        1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1};
+    const auto* const bound = std::ranges::upper_bound(kBounds, relative);
+    ++to.by_relative[static_cast<std::size_t>(bound - kBounds.begin())];
     to.largest_relative = std::max(to.largest_relative, relative);
 }
 

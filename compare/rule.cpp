@@ -1,5 +1,7 @@
 #include "compare/rule.hpp"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -66,6 +68,11 @@ Closeness closeness_of(DType dtype) {
     }
 }
 
+/// Of a number that is not negative. std::sqrt would need libm for errno, and the command links only libc.
+double root(double value) {
+    return _mm_cvtsd_f64(_mm_sqrt_pd(_mm_set1_pd(value)));
+}
+
 double by(double difference, double value) {
     if (difference == 0) return 0;
     return value == 0 || std::isnan(difference) ? kInfinitelyFar : difference / value;
@@ -78,6 +85,11 @@ struct Summary {
     double maximum = 0;
 };
 
+/// The root mean square of the values.
+double magnitude_of(const Summary& of) {
+    return root(of.mean * of.mean + of.deviation * of.deviation);
+}
+
 Summary summary_of(const Moments& of) {
     return {of.mean, of.count > 1 ? of.standard_deviation : 0, of.minimum.as_double(),
             of.maximum.as_double()};
@@ -86,13 +98,12 @@ Summary summary_of(const Moments& of) {
 Summary summary_of(const Sums& of) {
     const auto count = static_cast<double>(of.count);
     const double mean = of.sum / count;
-    return {mean, std::sqrt(std::max(of.squares / count - mean * mean, 0.0)), of.minimum, of.maximum};
+    return {mean, root(std::max(of.squares / count - mean * mean, 0.0)), of.minimum, of.maximum};
 }
 
 /// Widens `to` by how far both are apart.
 void widen(const Summary& one, const Summary& other, Spread& to) {
-    const double value =
-        std::max(std::hypot(one.mean, one.deviation), std::hypot(other.mean, other.deviation));
+    const double value = std::max(magnitude_of(one), magnitude_of(other));
     const double shift = std::max(std::abs(one.mean - other.mean), std::abs(one.deviation - other.deviation));
     const double range =
         std::max(std::abs(one.minimum - other.minimum), std::abs(one.maximum - other.maximum));
@@ -119,7 +130,7 @@ double elements_of(const RecordedTensor& tensor) {
 Spread allowed(double rounding, const RecordedTensor& tensor, const Spread& earlier, double amplified) {
     // Rounding errors of many elements cancel in their mean and standard deviation. They may have a common
     // part, such as that of a bias, so less is assumed than of independent errors.
-    const double hidden = std::sqrt(std::sqrt(std::max(elements_of(tensor), 1.0)));
+    const double hidden = root(root(std::max(elements_of(tensor), 1.0)));
     const auto largest = [&](double of) { return kLargestByTypical * rounding + amplified * of; };
     return {std::max(rounding / hidden, kStatisticsRounding) + amplified * earlier.shift,
             std::max(largest(earlier.range), kStatisticsRounding) + amplified * earlier.shift,
@@ -150,8 +161,7 @@ Spread spread_of(const ElementDifference& difference) {
     widen(summary_of(difference.ours), summary_of(difference.theirs), spread);
     const Sums& ours = difference.ours;
     const Sums& theirs = difference.theirs;
-    spread.typical =
-        by(std::sqrt(difference.squared_differences), std::sqrt(std::max(ours.squares, theirs.squares)));
+    spread.typical = by(root(difference.squared_differences), root(std::max(ours.squares, theirs.squares)));
     spread.largest =
         by(difference.largest_absolute, std::max({std::abs(ours.minimum), std::abs(ours.maximum),
                                                   std::abs(theirs.minimum), std::abs(theirs.maximum)}));
@@ -188,7 +198,7 @@ Rounding rounding_of(const RecordedCall& first, const RecordedCall& second) {
         largest = std::max(largest, elements);
     }
     rounding.reduction = static_cast<std::uint64_t>(
-        std::max({1.0, largest / result, std::sqrt(largest * second_largest / result)}));
+        std::max({1.0, largest / result, root(largest * second_largest / result)}));
     return rounding;
 }
 
@@ -200,8 +210,8 @@ Rounding rougher(const Rounding& one, const Rounding& other) {
 Spread allowed_after(const Rounding& rounding, const RecordedTensor& result, const Spread& inputs) {
     if (rounding.unit == 0 || is_integer(dtype_of(result))) return {0, 0, 0, 0, inputs.has_elements};
     // Errors of independent operations add up like random steps. Sums are kept in float32, or better.
-    const double sums = std::sqrt(static_cast<double>(rounding.reduction));
-    const double own = rounding.unit * (1 + std::sqrt(static_cast<double>(rounding.operations))) +
+    const double sums = root(static_cast<double>(rounding.reduction));
+    const double own = rounding.unit * (1 + root(static_cast<double>(rounding.operations))) +
                        std::min(rounding.unit, unit_of(DType::float32)) * 2 * sums;
     return allowed(own, result, inputs, kMostAmplified);
 }
