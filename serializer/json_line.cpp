@@ -36,8 +36,11 @@ void append_character(std::uint32_t code, std::string& out) {
 
 JsonLine::Value JsonLine::Value::member(std::string_view name) const {
     if (!is(Kind::object)) return {};
-    for (Value value = first(); value; value = value.next()) {
-        if (value.key() == name) return value;
+    const std::uint32_t tag = tag_of(name);
+    const Node* const nodes = line_->nodes_.data();
+    const std::uint32_t end = nodes[at_].end;
+    for (std::uint32_t at = at_ + 1; at < end; at = nodes[at].end) {
+        if (nodes[at].tag == tag && nodes[at].key == name) return {line_, at, end};
     }
     return {};
 }
@@ -186,7 +189,9 @@ bool JsonLine::take_values(Kind kind, std::size_t depth) {
 bool JsonLine::take_value(std::string_view key, std::size_t depth) {
     if (depth > kDeepest || nodes_.size() == kMostValues) return false;
     const std::size_t at = nodes_.size();
-    nodes_.emplace_back().key = key;
+    Node& node = nodes_.emplace_back();
+    node.key = key;
+    node.tag = tag_of(key);
     skip_blanks();
     bool taken = false;
     if (take('"')) {
@@ -198,9 +203,11 @@ bool JsonLine::take_value(std::string_view key, std::size_t depth) {
     } else if (take('[')) {
         nodes_[at].kind = Kind::array;
         taken = take_values(Kind::array, depth);
+    } else if (!rest_.empty() && (rest_.front() == '-' || is_digit(rest_.front()))) {
+        taken = take_number();
     } else {
         taken = take_word("null", Kind::null) || take_word("true", Kind::boolean) ||
-                take_word("false", Kind::boolean) || take_number();
+                take_word("false", Kind::boolean);
     }
     nodes_[at].end = static_cast<std::uint32_t>(nodes_.size());
     return taken;

@@ -53,8 +53,14 @@ class JsonLine {
         std::string_view key;
         std::string_view text;
         std::uint32_t end = 0;  // index past the last value nested in it
+        std::uint32_t tag = 0;  // of the key: keys with other tags differ
         Kind kind = Kind::null;
     };
+    static std::uint32_t tag_of(std::string_view key) {
+        if (key.empty()) return 0;
+        const auto byte = [](char c) { return std::uint32_t{static_cast<unsigned char>(c)}; };
+        return static_cast<std::uint32_t>(key.size()) << 16U | byte(key.front()) << 8U | byte(key.back());
+    }
 
     void skip_blanks();
     bool take(char character);
