@@ -18,9 +18,10 @@ bool counts(const Scope& scope, const RecordedRun& run) {
 }
 
 void add_beginning(const RecordedRun& first, const RecordedRun& second, const Aligned& pair,
-                   const CallDivergence& found, const Beginning& so_far, std::size_t most, Comparison& to) {
+                   const CallDivergence& found, const Beginning& so_far, const Method& method,
+                   Comparison& to) {
     ++to.diverge;
-    if (to.beginnings.size() >= most) return;
+    if (to.beginnings.size() >= method.most_listed) return;
     Beginning& added = to.beginnings.emplace_back(so_far);
     const RecordedCall& call = first.calls[pair.first];
     added.run = first.run;
@@ -29,6 +30,8 @@ void add_beginning(const RecordedRun& first, const RecordedRun& second, const Al
     added.other_call = second.calls[pair.second].call;
     added.model_name = first.model_name;
     added.site = *call.site;
+    const SiteFacts& partner = *second.calls[pair.second].site;
+    if (method.outputs_suffice && partner.symbol != call.site->symbol) added.module = partner.symbol;
     added.origin = found.origin;
     added.inputs = found.inputs;
     added.last_equal = found.last_equal;
@@ -183,7 +186,7 @@ void add_runs(const RecordedRun& first, const RecordedRun& second, const RunDive
         } else {
             add_call(found.verdicts[i], method, so_far, to);
             if (found.verdicts[i].verdict == CallVerdict::diverges)
-                add_beginning(first, second, pair, found.verdicts[i], so_far, method.most_listed, to);
+                add_beginning(first, second, pair, found.verdicts[i], so_far, method, to);
         }
     }
 }

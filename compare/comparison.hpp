@@ -21,6 +21,7 @@ struct Beginning {
     std::uint32_t other_call = kNoCallNumber;
     std::string model_name;
     SiteFacts site;
+    std::string module;  // of the reference, if there is one
     Origin origin = Origin::none;
     Agreement inputs = Agreement::unknown;
     std::uint32_t last_equal = kNoCallNumber;

@@ -38,6 +38,7 @@ class Graph {
             for (const RecordedTensor& tensor : call.after) {
                 node.results.push_back(&tensor);
                 order_[&tensor] = node.order;
+                modules_[&tensor] = &call.site->symbol;
                 results_.push_back(&tensor);
             }
         }
@@ -51,6 +52,10 @@ class Graph {
     [[nodiscard]] const RecordedTensor* weight(std::string_view fqn) const {
         const auto found = weights_.find(fqn);
         return found == weights_.end() ? nullptr : found->second;
+    }
+    /// The module that a result's node belongs to: "layers.3.fc".
+    [[nodiscard]] const std::string& module_of(const RecordedTensor& result) const {
+        return *modules_.at(&result);
     }
     /// The place of a result's node, from 1; 0 for inputs and weights.
     [[nodiscard]] std::size_t order_of(const RecordedTensor& result) const {
@@ -82,6 +87,7 @@ class Graph {
     std::unordered_map<std::string_view, Node> nodes_;
     std::unordered_map<std::string_view, const RecordedTensor*> weights_;
     std::unordered_map<const RecordedTensor*, std::size_t> order_;
+    std::unordered_map<const RecordedTensor*, const std::string*> modules_;
     std::vector<const RecordedTensor*> results_;
 };
 
@@ -131,18 +137,23 @@ class Matcher {
         used_.clear();
         std::vector<RecordedTensor> ours;
         std::vector<RecordedTensor> theirs;
-        bool has_match = false;
+        const std::string* module = nullptr;
         for (RecordedTensor& tensor : partner.after) {
             const bool is_written = tensor.tensor != nullptr && tensor.facts->role != Role::reads;
             const RecordedTensor* const match = is_written ? result_of(tensor, number) : nullptr;
-            has_match = has_match || match != nullptr;
             if (is_written) know(tensor, match);
             if (match == nullptr) continue;
+            if (module == nullptr) module = &graph_.module_of(*match);
             ours.push_back(tensor);
             replace(tensor, match);
             theirs.push_back(tensor);
         }
-        partner.has_after = partner.has_after && has_match;
+        partner.has_after = partner.has_after && module != nullptr;
+        if (module != nullptr && !module->empty()) {
+            SiteFacts& site = partner_.sites.emplace_back(*partner.site);
+            site.symbol = *module;
+            partner.site = &site;
+        }
         own = std::move(ours);
         partner.after = std::move(theirs);
         return partner;

@@ -15,7 +15,8 @@ namespace aoti_dbg::compare {
 /// has no other.
 struct ReferencePartner {
     RecordedRun own;
-    RecordedRun run;
+    RecordedRun run;  // the symbol of a call is the module that computes it
+    std::deque<SiteFacts> sites;
     std::deque<ArgumentFacts> arguments;
     std::deque<TensorFacts> tensors;
 };

@@ -99,6 +99,7 @@ Json beginning_of(const compare::Beginning& found, bool is_derived) {
                  {"source_nodes", found.site.source_nodes},
                  {"origin", word_of(found.origin)},
                  {"inputs", word_of(found.inputs)}};
+    if (!found.module.empty()) json["module"] = found.module;
     if (found.origin == compare::Origin::memory)
         json["last_equal"] = found.last_equal == kNoCallNumber ? Json("inputs") : Json(found.last_equal);
     if (found.has_tensor)

@@ -81,6 +81,7 @@ void append_first(const Comparison& comparison, std::string& out) {
         if (comparison.runs_by_derived_rule != 0 && !spread.empty()) out += "  " + spread + "\n";
     }
     append_source(first.site, out);
+    if (!first.module.empty()) out += "  module: " + shown(first.module) + "\n";
     out += "  before that in the run: " + counted(first.equal_before, "call") + " equal bit by bit";
     if (first.close_before != 0) out += ", " + grouped(first.close_before) + " within the tolerance";
     if (first.seen_before != 0)

@@ -198,7 +198,9 @@ class Recording:
     def node(self, node, results: list) -> None:
         if not results:
             return
-        modules = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values()]
+        # Dynamo writes L['self'].layers.3 for layers.3.
+        modules = [path.removeprefix("L['self']").removeprefix(".")
+                   for path, _ in (node.meta.get("nn_module_stack") or {}).values()]  # fmt: skip
         op = str(node.target) if not callable(node.target) or hasattr(node.target, "overloadpacket") else (
             getattr(node.target, "__name__", str(node.target)))  # fmt: skip
         site = self.define("site", kernel=op, symbol=modules[-1] if modules else "", kind="reference", line=0,

@@ -92,6 +92,8 @@ class Numerics(unittest.TestCase):
                 found = self.diff("recorded", "--against", f"references/{name}", "--runs", f"{one}:{one + 1}", code=1)
                 self.assertEqual(found["divergences"][0]["origin"], "call")
                 self.assertIn(WRONG[number], found["divergences"][0]["kernel"])
+                if name == "Perceptron":
+                    self.assertEqual(found["divergences"][0]["module"], "activation")
 
     def test_another_batch_size_is_an_input_that_differs(self):
         for number, name in enumerate(MODELS):

@@ -15,17 +15,25 @@ import torch.nn.functional as F
 from torch import nn
 
 
+class Activation(nn.Module):
+    def __init__(self, error: float):
+        super().__init__()
+        self.error = error
+
+    def forward(self, x):
+        return F.gelu(x) * self.error
+
+
 class Perceptron(nn.Module):
     """`error` scales the result of an op in the middle."""
 
     def __init__(self, error: float = 1.0):
         super().__init__()
         self.first, self.second, self.third = nn.Linear(64, 256), nn.Linear(256, 256), nn.Linear(256, 16)
-        self.error = error
+        self.activation = Activation(error)
 
     def forward(self, x):
-        x = F.gelu(self.second(F.relu(self.first(x)))) * self.error
-        return self.third(x)
+        return self.third(self.activation(self.second(F.relu(self.first(x)))))
 
 
 class Attention(nn.Module):
