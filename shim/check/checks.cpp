@@ -216,9 +216,7 @@ void check_view(ThreadState& state, const MeasuredModel& model, const StubFrame&
         run == nullptr)
         return;
     if (api.storage_offset == nullptr || api.storage_size == nullptr) return;
-    // The getters below fail on an opaque tensor, and libtorch would log the errors.
-    std::int32_t layout = api.strided;
-    if (api.layout != nullptr && (api.layout(tensor, &layout) != 0 || layout != api.strided)) return;
+    if (!api.is_strided(tensor).value_or(false)) return;
     std::int32_t dtype = 0;
     std::int64_t offset = 0;
     ViewFacts view;

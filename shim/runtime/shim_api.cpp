@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 
 #include "shim/runtime/loaded_object.hpp"
 #include "shim/runtime/real_dlsym.hpp"
@@ -81,6 +83,19 @@ std::optional<DType> ShimApi::dtype_of(std::int32_t code) const {
     return std::nullopt;
 }
 
+std::optional<bool> ShimApi::is_strided(TensorHandle handle) const {
+    if (layout != nullptr) {
+        std::int32_t code = strided;
+        if (layout(handle, &code) != 0) return std::nullopt;
+        return code == strided;
+    }
+    if (!has_type_names) return true;
+    // An at::Tensor points to its c10::TensorImpl, which has virtual functions. The type is before the first.
+    using VirtualTable = const std::type_info* const*;
+    const VirtualTable* const object = *static_cast<const VirtualTable* const*>(handle);
+    return std::strstr((*object)[-1]->name(), "OpaqueTensorImpl") == nullptr;
+}
+
 const void* shim_function_of(const LoadedObject& model) {
     constexpr std::string_view kAnyShimFunction = "aoti_torch_";
     const void* any = nullptr;
@@ -119,6 +134,7 @@ std::optional<ShimApi> find_shim_api(const void* shim_function) {
     // An at::Tensor without a tensor points to this object of libc10.
     if (api.is_defined == nullptr && api.is_conjugate != nullptr)
         library.find_anywhere("_ZN3c1019UndefinedTensorImpl10_singletonE", api.undefined);
+    api.has_type_names = api.layout == nullptr && api.is_conjugate != nullptr;
     // Search only what this libtorch links to, because a process can have several OpenMP runtimes.
     library.find_anywhere("omp_get_max_threads", api.most_threads);
     api.strided = library.code("aoti_torch_layout_strided").value_or(api.strided);

@@ -38,6 +38,8 @@ struct ShimApi {
     Getter<bool> is_defined = nullptr;
     /// What the handle of an undefined tensor points to, in a libtorch without is_defined. Else null.
     const void* undefined = nullptr;
+    /// Whether handles are addresses of an at::Tensor of a libtorch without get_layout.
+    bool has_type_names = false;
     /// Finds the stream on which ops of the calling thread work. Device -1 is the current device.
     using CurrentStream = Error (*)(std::int32_t device, void** stream);
     CurrentStream current_stream = nullptr;  // null without CUDA
@@ -58,6 +60,9 @@ struct ShimApi {
         if (is_defined != nullptr) return is_defined(handle, &has) == 0 && has;
         return undefined == nullptr || *static_cast<const void* const*>(handle) != undefined;
     }
+    /// Whether strides and storage are known. Their getters fail for an opaque tensor (a packed weight), and
+    /// libtorch logs that. Returns nothing if the layout is unknown.
+    [[nodiscard]] std::optional<bool> is_strided(TensorHandle handle) const;
     [[nodiscard]] MathBits math_bits(TensorHandle handle) const {
         return {is_conjugate != nullptr && is_conjugate(handle),
                 is_negative != nullptr && is_negative(handle)};

@@ -171,11 +171,9 @@ bool TensorReader::read(const ShimApi& api, TensorHandle handle, SeenTensor& see
     if (api.device_type(handle, &raw.device_type) != 0) return false;
     if (api.device_index != nullptr && api.device_index(handle, &raw.device_index) != 0) return false;
     raw.sizes = {sizes, static_cast<std::size_t>(rank)};
-    // Strides and storage getters fail on an opaque tensor (a packed weight), and libtorch would log the
-    // error.
-    std::int32_t layout = api.strided;
-    if (api.layout != nullptr && api.layout(handle, &layout) != 0) return false;
-    raw.is_strided = layout == api.strided;
+    const std::optional<bool> is_strided = api.is_strided(handle);
+    if (!is_strided) return false;
+    raw.is_strided = *is_strided;
     if (raw.is_strided) {
         if (api.strides(handle, &strides) != 0) return false;
         raw.strides = {strides, static_cast<std::size_t>(rank)};
