@@ -252,12 +252,15 @@ Argument Scope::argument(const Statement& statement, TokenRange range) {
         inside = {inside.first + 3, inside.last - 1};  // an optional list
     }
     if (list(statement, inside, argument)) return argument;
-    const Core core = peel(statement, range);
+    Core core = peel(statement, range);
     // 2.15 writes static_cast<const int64_t*>(std::array<int64_t, 1>{1L}.data()).
     if (list(statement, core.range, argument)) return argument;
     const Token& first = statement[core.range.first];
     if (const std::optional<TensorName> name = tensor_of(statement, core);
         name && !first.is_word("nullptr") && values_.find(first.text) == values_.end()) {
+        // 2.6 writes `AtenTensorHandle var_2 = head_bias.get();` and passes &var_2.
+        if (core.is_address && first.text.starts_with("var_") && name->name != first.text)
+            core.is_optional = true;
         argument.kind = core.is_optional ? ArgumentKind::optional_tensor : ArgumentKind::tensor;
         if (core.is_address && !core.is_optional) argument.role = Role::writes;  // &buf2_handle
         argument.tensors.push_back(*name);

@@ -73,7 +73,12 @@ class BodyReader {
             return;
         }
         if (is_handle(statement[left.first])) {
-            scope_.declare_tensor(name);
+            // 2.6 passes the address of a handle: `AtenTensorHandle var_2 = head_bias.get();`.
+            std::optional<TensorName> same = scope_.tensor(statement, right);
+            if (same && Scope::is_temporary(name) && memory_.is_known(same->name))
+                scope_.declare_alias(name, *std::move(same));
+            else
+                scope_.declare_tensor(name);
             return;
         }
         std::optional<TensorName> tensor;
@@ -116,8 +121,12 @@ class BodyReader {
         const std::string_view handle = statement[open + 1].text;
         if (!memory_.name_piece(handle, name.text) && statement[open].is('(') &&
             Scope::without_handle(handle) != name.text) {
-            const std::optional<TensorName> tensor =
-                scope_.tensor(statement, {open + 1, statement.closing(open)});
+            std::optional<TensorName> tensor = scope_.tensor(statement, {open + 1, statement.closing(open)});
+            // 2.6 names a view of a weight twice: tmp_tensor_handle_0_raii(tmp_tensor_handle_0).
+            if (tensor && Scope::is_temporary(name.text) && !Scope::is_temporary(tensor->name)) {
+                scope_.declare_alias(name.text, *std::move(tensor));
+                return true;
+            }
             if (tensor) memory_.share(name.text, *tensor, SharedMemory::How::shared);
         }
         scope_.declare_tensor(name.text);

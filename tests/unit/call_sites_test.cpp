@@ -225,6 +225,31 @@ TEST_CASE("A custom op has its own name and arguments, if the JSON has them") {
     CHECK(bare.arguments[5].tensors == std::vector<TensorName>{plain("buf0"), plain("buf2")});
 }
 
+TEST_CASE("The temporaries and lists that PyTorch 2.6 writes refer to the tensors themselves") {
+    const WrapperInfo info = read_body(
+        "auto weight = constants_->at(0);\nauto bias = constants_->at(1);\n"
+        "auto tmp_tensor_handle_0 = reinterpret_tensor_wrapper(weight, 2, int_array_0, int_array_1, 0L);\n"
+        "RAIIAtenTensorHandle tmp_tensor_handle_0_raii(tmp_tensor_handle_0);\n"
+        "AtenTensorHandle var_2 = bias.get();\n"
+        "aoti_torch_cpu__linear_pointwise(buf4, tmp_tensor_handle_0_raii, &var_2, \"none\", 0, 0, 0, "
+        "&buf6_handle);\n"
+        "aoti_torch_proxy_executor_call_function(proxy_executor, 0, 0, std::vector<int64_t>{}.data(), 2, "
+        "std::vector<AtenTensorHandle>{buf0, buf2}.data());\n");
+    const CallSite& linear = site(info, "aoti_torch_cpu__linear_pointwise");
+    CHECK(linear.arguments[1].label() == "weight");
+    REQUIRE(linear.arguments[1].tensors.size() == 1);
+    CHECK(linear.arguments[1].tensors[0].view.has_value());
+    CHECK(linear.arguments[2].label() == "bias");
+    CHECK(linear.arguments[2].kind == ArgumentKind::optional_tensor);
+    CHECK(linear.arguments[2].role == Role::reads);
+    CHECK(linear.arguments[7].role == Role::writes);
+    const CallSite& custom = site(info, "aoti_torch_proxy_executor_call_function");
+    REQUIRE(custom.arguments.size() == 6);
+    CHECK(custom.arguments[3].kind == ArgumentKind::scalar_list);
+    CHECK(custom.arguments[5].kind == ArgumentKind::tensor_list);
+    CHECK(custom.arguments[5].tensors == std::vector<TensorName>{plain("buf0"), plain("buf2")});
+}
+
 TEST_CASE("A custom op's other inputs have a known kind, and integers a known count") {
     const std::string source = test_data("custom_op.released.cpp.txt");
     const WrapperInfo info =

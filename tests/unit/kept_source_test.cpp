@@ -112,6 +112,21 @@ TEST_CASE("Other processes' models and incomplete lines are skipped") {
     CHECK(packages.all().front().models.front().library == "/models/c.so");
 }
 
+TEST_CASE("The source of a wrapper is found under the name of each release") {
+    const TempFolder folder;
+    for (const char* name : {"c.wrapper.cpp", "c.cpp", "c.py"}) {
+        const fs::path package = folder.path() / "evidence" / name;
+        describe(folder.path(), name, "{}");
+        write_text(package / name, "");
+        for (const char* other : {"c.kernel.cpp", "c.json", "c.so", "c.cubin"})
+            write_text(package / other, "");
+    }
+    const KeptPackages packages(folder.path().string());
+    REQUIRE(packages.all().size() == 3);
+    for (const KeptPackage& package : packages.all())
+        CHECK(package.wrappers() == Texts{package.folder + "/" + package.name});
+}
+
 TEST_CASE("A recorded line refers to the source that the model names, unless the package has its own") {
     const TempFolder folder;
     const std::string end = ",\"source\":\"/t/c.cpp\"}\n";

@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kWrapper = ".wrapper.cpp";
-constexpr std::string_view kPythonWrapper = ".py";
 constexpr std::size_t kLongestLine = std::size_t{64} << 10U;
 
 /// Reads a number of that type into `number`. Returns false if it is not one.
@@ -61,6 +59,11 @@ void read_models(const ProcessOfModels& process, KeptPackage& package) {
     models.erase(std::unique(models.begin(), models.end(), is_same), models.end());
 }
 
+/// PyTorch 2.6 names it X.cpp, later releases X.wrapper.cpp. That of torch.compile is X.py.
+bool is_wrapper(std::string_view path) {
+    return path.ends_with(".py") || (path.ends_with(".cpp") && !path.ends_with(".kernel.cpp"));
+}
+
 bool is_version(std::string_view text) {
     return !text.empty() && text.size() < 16 &&
            text.find_first_not_of("0123456789.") == std::string_view::npos;
@@ -92,7 +95,7 @@ std::vector<std::string> KeptPackage::wrappers() const {
     std::vector<std::string> paths;
     for (const fs::directory_entry& file : entries_of(folder)) {
         std::string path = file.path().string();
-        if (path.ends_with(kWrapper) || path.ends_with(kPythonWrapper)) paths.push_back(std::move(path));
+        if (is_wrapper(path)) paths.push_back(std::move(path));
     }
     return paths;
 }
