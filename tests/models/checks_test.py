@@ -21,6 +21,8 @@ WRONG = [
     "model input arg4_1: expected dtype float32, got float64",
     "model: expected 1 input, got 2",
 ]
+# Without a description of the inputs, only their number is known.
+REPORTED = WRONG if support.describes_inputs else WRONG[-1:]
 
 
 class Checks(support.Test):
@@ -46,13 +48,18 @@ class Checks(support.Test):
         outcome = self.seen("wrong_inputs")
         self.assert_alike(self.bare("wrong_inputs"), outcome)
         reported = title.findall(self.log(outcome))
-        self.assertEqual([line for line in reported if "expected success" not in line], WRONG)
+        self.assertEqual([line for line in reported if "expected success" not in line], REPORTED)
+
+    @support.as_inputs_are_described
+    def test_a_wrong_dtype_is_an_event_with_the_input_and_advice(self):
+        self.seen("wrong_inputs")
         (dtype,) = [found for found in self.findings() if found.get("check") == "dtype"]
         self.assertEqual(dtype["kind"], "argument")
         self.assertEqual((dtype["expected"], dtype["found"]), ("float32", "float64"))
         self.assertEqual((dtype["tensor"]["label"], dtype["tensor"]["sizes"]), ("arg4_1", [8, 10]))
         self.assertIn("arg4_1.to(torch.float32)", dtype["advice"])
 
+    @unittest.skipIf(support.release < (2, 7), "PyTorch 2.6 frees an invalid pointer after this update")
     def test_a_view_of_a_weight_that_became_too_small_is_reported_after_runs_in_which_it_was_not(self):
         outcome = self.seen("small_weight")
         self.assert_alike(self.bare("small_weight"), outcome)
@@ -64,7 +71,7 @@ class Checks(support.Test):
         outcome = self.seen("sweep", "released", "-")
         self.assertEqual((outcome.code, self.log(outcome)), (0, ""), outcome.stderr)
         self.assertRegex(outcome.stderr, rf"info: {len(packages.chosen_models())} models, ")
-        self.assertNotIn("cannot be checked", outcome.stderr)
+        self.assertEqual("cannot be checked" not in outcome.stderr, support.describes_inputs, outcome.stderr)
         self.assertNotIn("finding", outcome.stderr)
 
     def test_an_op_that_fails_is_reported_by_name(self):
@@ -74,6 +81,7 @@ class Checks(support.Test):
         self.assertIn("mylib::my_op: expected success, got error 1", reported)
         self.assertIn("aoti_torch_cpu_addmm_out: expected success, got error 1", reported)
 
+    @support.as_inputs_are_described
     def test_raise_fails_a_run_that_would_have_given_an_answer(self):
         outcome = self.seen("wrong_inputs", AOTI_DBG_ON_FINDING="raise")
         self.assertEqual(outcome.code, 0, outcome.stderr)
@@ -85,6 +93,7 @@ class Checks(support.Test):
         for right in ("one of a dynamic size", "odd strides of one element", "other strides of an op's input"):
             self.assertEqual(ended[right], bare[right])
 
+    @support.as_inputs_are_described
     def test_the_line_that_the_block_prints_silences_it(self):
         log = self.log(self.seen("wrong_inputs"))
         entry = re.findall(r"^  suppress +(args in .+ - arg2_1)$", log, re.MULTILINE)[0]
@@ -96,7 +105,7 @@ class Checks(support.Test):
 
     def test_triage_looks_for_them_unless_the_option_says_otherwise(self):
         triaged = self.seen("wrong_inputs", AOTI_DBG_TRIAGE="on", AOTI_DBG_CHECK="")
-        self.assertIn(WRONG[0], title.findall(self.log(triaged)))
+        self.assertIn(REPORTED[0], title.findall(self.log(triaged)))
         for path in self.folder.glob("log.*"):
             path.unlink()
         self.assertEqual(self.log(self.seen("wrong_inputs", AOTI_DBG_TRIAGE="on", AOTI_DBG_CHECK="none")), "")

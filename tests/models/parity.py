@@ -56,6 +56,15 @@ def read_records(text: str) -> list[Record]:
     return records
 
 
+def as_printed_since_2_7(text: str, release: tuple[int, int]) -> str:
+    """Return PyTorch's records in the words of later releases. 2.6 labels a tensor with the call that copies it,
+    and calls float32 a float."""
+    if release >= (2, 7):
+        return text
+    text = re.sub(r" - copy_arrayref_tensor_to_tensor\((\w+)\)  \]", r" - \1  ]", text)
+    return re.sub(r"^Dtype: float$", "Dtype: float32", text, flags=re.MULTILINE)
+
+
 def by_model(text: str) -> dict[str, str]:
     parts = re.split(r"^model (\S+)$", text, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2]))

@@ -109,9 +109,8 @@ class Values(OnDisk):
         cls.names = [*cls.judged, *packages.not_measured()]
         judge = support.run_victim("sweep", "statistics", "-", *cls.judged, folder=place, preload=False)
         assert judge.code == 0, judge.stderr
-        cls.theirs = {
-            name: parity.runs_of(parity.read_records(text)) for name, text in parity.by_model(judge.stdout).items()
-        }
+        printed = parity.by_model(parity.as_printed_since_2_7(judge.stdout, support.compiled_by))
+        cls.theirs = {name: parity.runs_of(parity.read_records(text)) for name, text in printed.items()}
         # The printed small tensors are judged here, and the rest of a record by parity.
         cls.drawings = {name: [cls.take_drawings(run) for run in runs] for name, runs in cls.theirs.items()}
         cls.kept = packages.with_variant(packages.SAVING)

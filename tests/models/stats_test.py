@@ -45,7 +45,7 @@ class Statistics(support.Test):
         assert cls.seen.code == 0, cls.seen.stderr
         (log,) = cls.seen.log.parent.glob(cls.seen.log.name)
         cls.log = log.read_text()
-        printed = parity.by_model(cls.judge.stdout)
+        printed = parity.by_model(parity.as_printed_since_2_7(cls.judge.stdout, support.compiled_by))
         cls.theirs = {name: parity.runs_of(parity.read_records(text)) for name, text in printed.items()}
         runs = iter(parity.runs_of(parity.read_records(cls.log)))
         cls.ours = {name: [next(runs) for _ in range(count(name))] for name in everything}
@@ -111,10 +111,10 @@ class Statistics(support.Test):
         self.assertEqual(shown.stdout, self.log)
 
     def test_the_folder_keeps_what_each_package_says(self):
-        kept = {path.read_text() for path in self.out.glob("evidence/*/*.wrapper.cpp")}
+        kept = {path.read_text() for path in self.out.glob("evidence/*/*") if support.is_wrapper(path.name)}
         for name in self.ours:
             with zipfile.ZipFile(packages.package_path(name, packages.RELEASED)) as archive:
-                (source,) = [entry for entry in archive.namelist() if entry.endswith(".wrapper.cpp")]
+                (source,) = [entry for entry in archive.namelist() if support.is_wrapper(entry)]
                 self.assertIn(archive.read(source).decode(), kept, name)
 
     def test_outputs_are_there_though_pytorch_leaves_them_out(self):
@@ -137,11 +137,13 @@ class Statistics(support.Test):
     def test_scalars_and_strings_of_ops_are_there_by_the_names_of_their_headers(self):
         lines = self.log.splitlines()
         transform = "at::_ops::_fft_r2c::call" if support.compiled_by < (2, 14) else "aoti_torch_cpu__fft_r2c"
+        # PyTorch 2.6 cannot export this model.
+        counts = ["aten::bincount - minlength: 20"] if "embedding_index_put" in packages.chosen_models() else []
         for line in (
-            "at::_ops::topk::call - k: 2", "at::_ops::topk::call - dim: -1", "at::_ops::topk::call - largest: 1",
+            *counts, "at::_ops::topk::call - k: 2", "at::_ops::topk::call - dim: -1", "at::_ops::topk::call - largest: 1",
             "aoti_torch_cpu_addmm_out - beta: 1", f"{transform} - dim: [1]",
             'aoti_torch_cpu_mkldnn__convolution_pointwise - attr: "relu"', 'aoti_torch_cpu__linear_pointwise - attr: "none"',
-            "aten::bincount - minlength: 20", "mylib::my_op - scale: 2.5",
+            "mylib::my_op - scale: 2.5",
         ):  # fmt: skip
             self.assertIn(f"[  before_launch - {line}  ]", lines)
 

@@ -25,6 +25,9 @@ release = tuple(map(int, torch_version.split(".")[:2]))
 compiled_by = tuple(map(int, os.environ.get("AOTI_DBGTEST_COMPILED_BY", torch_version).split(".")[:2]))
 # For what Inductor decides: how it numbers buffers, what it fuses, which calls its printer leaves out.
 as_decided_by_2_11 = unittest.skipUnless(release == (2, 11), "another release decides otherwise")
+# Wrappers of earlier releases lack __check_inputs_outputs, so nothing says what their inputs must be.
+describes_inputs = compiled_by >= (2, 8)
+as_inputs_are_described = unittest.skipUnless(describes_inputs, "packages before 2.8 do not describe their inputs")
 # A file in the program's folder that lists where its packages were unpacked.
 UNPACKED = "unpacked.txt"
 collected = False
@@ -106,6 +109,17 @@ def run_victim(*arguments: str, folder: pathlib.Path, preload: bool, script: str
         remove_unpacked(set(unpacked.read_text().splitlines()))
         unpacked.unlink()
     return Outcome(finished.returncode, finished.stdout, finished.stderr, folder, log)
+
+
+def is_wrapper(name: str) -> bool:
+    """Whether a file of a package is the wrapper's source. Releases before 2.7 name it X.cpp."""
+    return name.endswith(".wrapper.cpp" if compiled_by >= (2, 7) else ".cpp") and not name.endswith(".kernel.cpp")
+
+
+def wrapper_in(folder: pathlib.Path) -> pathlib.Path:
+    """Return the wrapper's source in a folder with the files of one package."""
+    (source,) = [path for path in folder.iterdir() if is_wrapper(path.name)]
+    return source
 
 
 def collect_outputs(folder: pathlib.Path) -> None:

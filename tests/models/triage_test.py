@@ -57,10 +57,10 @@ class Triage(TriagedTest):
                 self.assertEqual(report["verdict"], "segmentation fault (SIGSEGV) inside mylib::my_op (run 1, call 1)")
                 call = report["call"]
                 self.assertIn("mylib.my_op", call["original_aten"])
-                source = next((self.folder / level / "evidence").glob("*/*.wrapper.cpp")).read_text().splitlines()
+                (package,) = (self.folder / level / "evidence").iterdir()
+                source = support.wrapper_in(package).read_text().splitlines()
                 self.assertIn("aoti_torch_proxy_executor_call_function", source[call["line"] - 1])
                 self.assertEqual(report["before"][0]["call"], 0)
-                (package,) = (self.folder / level / "evidence").iterdir()
                 self.assertEqual(report["environment"]["package"], package.name)
                 self.assertEqual(report["environment"]["torch"], torch.__version__.split("+")[0])
                 arguments = {argument["label"]: argument.get("what", "") for argument in report["arguments"]}
@@ -129,7 +129,7 @@ class Triage(TriagedTest):
         # Like the call of a crash, with its place in the source and its arguments.
         call, package = report["call"], next((self.out / "evidence").iterdir())
         self.assertEqual((call["run"], call["call"], call["package"]), (1, 3, package.name))
-        source = next(package.glob("*.wrapper.cpp")).read_text().splitlines()
+        source = support.wrapper_in(package).read_text().splitlines()
         self.assertIn(call["kernel"], source[call["line"] - 1])
         self.assertEqual(report["before"][0]["call"], 2)
         (wrong,) = [argument for argument in report["arguments"] if argument.get("suspect")]
@@ -142,6 +142,7 @@ class Triage(TriagedTest):
         quiet = self.run_triaged("masked", "causal", flags=("--ci", "--check", "nan", "--out", str(self.folder / "q")))
         self.assertEqual(quiet.returncode, 0, quiet.stderr)
 
+    @support.as_inputs_are_described
     def test_an_input_of_the_wrong_dtype_is_reported_as_the_cause_of_the_failure_that_follows(self):
         finished = self.run_triaged("wrong_dtype")
         self.assertEqual(finished.returncode, 1, finished.stderr)
@@ -151,6 +152,7 @@ class Triage(TriagedTest):
         self.assertEqual((self.report()["class"], self.report()["finding"]["check"]), ("host", "dtype"))
         self.assertIn(title, (self.out / "report.txt").read_text())
 
+    @support.as_inputs_are_described
     def test_a_wrong_input_of_a_program_that_exits_normally_is_a_finding_in_ci(self):
         finished = self.run_triaged("wrong_inputs", flags=("--triage", "--ci"))
         self.assertEqual(finished.returncode, 1, finished.stderr)
