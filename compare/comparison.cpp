@@ -213,7 +213,7 @@ Comparison compare_with_reference(RunReader& first, const std::vector<RecordedRu
         const auto partner =
             std::make_shared<const ReferencePartner>(partner_of(*run, graphs, method.evidence));
         const RunDivergence found = diverge(partner->own, partner->run, method.evidence);
-        Comparison& to = found.all_inputs == Agreement::different ? other : same;
+        Comparison& to = found.all_inputs <= Agreement::not_seen ? same : other;
         const std::size_t listed = to.beginnings.size() + to.inputs.size();
         add_runs(partner->own, partner->run, found, method, to);
         if (to.beginnings.size() + to.inputs.size() != listed) to.kept.push_back(partner);

@@ -59,6 +59,10 @@ CallDivergence Judge::judge(const RecordedCall& first, const RecordedCall& secon
     const TensorPair* const differing = judge_outputs(first, second, after.pairs, inputs, result);
     const bool parts = result.outputs == Agreement::different || first.result != second.result;
     conclude(parts, differing, inputs.has_new, result);
+    // What another form of the call wrote cannot be compared. It passes on the difference of the inputs.
+    for (TensorPair& pair : after.pairs)
+        if (result.inputs == Agreement::different && pair.compared.agreement == Agreement::unknown)
+            pair.compared.agreement = Agreement::different;
     record(before.pairs, after.pairs, first.call, has_after);
     return result;
 }

@@ -25,7 +25,23 @@ PairedTensors by_place(Tensors first, Tensors second, const Evidence& evidence) 
     return paired;
 }
 
-PairedTensors by_label(Tensors first, Tensors second, const Evidence& evidence) {
+/// Whether both have the same labels in another order, each with its own shape.
+bool is_reordered(Tensors first, Tensors second) {
+    return std::ranges::is_permutation(
+        first, second, [](const RecordedTensor& one, const RecordedTensor& other) {
+            return is_alike(one, other) && one.facts->label == other.facts->label &&
+                   (one.tensor == nullptr || one.tensor->sizes == other.tensor->sizes);
+        });
+}
+
+bool has_same_shapes(Tensors first, Tensors second) {
+    return std::ranges::equal(first, second, [](const RecordedTensor& one, const RecordedTensor& other) {
+        return one.tensor == nullptr || other.tensor == nullptr || one.tensor->sizes == other.tensor->sizes;
+    });
+}
+
+/// `proves`: tensors with the same label are the same tensor.
+PairedTensors by_label(Tensors first, Tensors second, bool proves, const Evidence& evidence) {
     PairedTensors paired;
     std::vector<bool> used(second.size());
     for (const RecordedTensor& tensor : first) {
@@ -37,7 +53,7 @@ PairedTensors by_label(Tensors first, Tensors second, const Evidence& evidence) 
             used[i] = true;
             pair.second = &other;
             pair.compared = compare(tensor, other, evidence);
-            if (pair.compared.agreement == Agreement::different) pair.compared = {};
+            if (!proves && pair.compared.agreement == Agreement::different) pair.compared = {};
         }
     }
     paired.is_whole = std::ranges::all_of(used, [](bool is_used) { return is_used; });
@@ -54,15 +70,19 @@ std::vector<const RecordedTensor*> tensors_of(Tensors all) {
 }  // namespace
 
 PairedTensors pair_arguments(Tensors first, Tensors second, const Evidence& evidence) {
-    return is_same_form(first, second) ? by_place(first, second, evidence)
-                                       : by_label(first, second, evidence);
+    const bool is_reordered_only = is_same_form(first, second) && is_reordered(first, second);
+    if (is_reordered_only) return by_label(first, second, true, evidence);
+    // Other sizes in the same places are those of another batch, unless the dtypes show another build.
+    const bool have_same_places = is_same_form(first, second) &&
+                                  (evidence.rule.kind != RuleKind::derived || has_same_shapes(first, second));
+    return have_same_places ? by_place(first, second, evidence) : by_label(first, second, false, evidence);
 }
 
 PairedTensors pair_ends(Tensors first, Tensors second, const Evidence& evidence) {
     if (is_same_form(first, second)) return by_place(first, second, evidence);
     const std::vector<const RecordedTensor*> ours = tensors_of(first);
     const std::vector<const RecordedTensor*> theirs = tensors_of(second);
-    if (ours.size() != theirs.size()) return by_label(first, second, evidence);
+    if (ours.size() != theirs.size()) return by_label(first, second, false, evidence);
     PairedTensors paired;
     for (std::size_t i = 0; i < ours.size(); ++i)
         paired.pairs.push_back({ours[i], theirs[i], compare(*ours[i], *theirs[i], evidence)});

@@ -21,8 +21,9 @@ struct PairedTensors {
     bool is_whole = true;           // each tensor of the second has a partner
 };
 
-/// Pairs by place, because another build has other labels. Lists of different forms are paired by label and
-/// shape. Such a pair can prove that the tensors are equal, but not that they differ.
+/// Pairs by place, because another build has other labels, or by label if only the order differs. Lists of
+/// different forms are paired by label and shape. Such a pair can prove that the tensors are equal, but not
+/// that they differ.
 PairedTensors pair_arguments(std::span<const RecordedTensor> first, std::span<const RecordedTensor> second,
                              const Evidence& evidence);
 

@@ -1,6 +1,7 @@
 #include "compare/reference.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -166,6 +167,7 @@ class Matcher {
 
     /// What the tensor was when it was last seen. Another label may be an alias of the same memory.
     [[nodiscard]] const RecordedTensor* known(const RecordedTensor& tensor) const {
+        if (tensor.tensor->bits.conjugate || tensor.tensor->bits.negative) return nullptr;
         const RecordedTensor* found = graph_.weight(tensor.facts->original_fqn);
         const auto label = known_.find(tensor.facts->label);
         const auto address = by_address_.find(tensor.address);
@@ -212,18 +214,46 @@ class Matcher {
         return candidates;
     }
 
+    /// Whether no later call has the result's node.
+    [[nodiscard]] bool ends_at(const RecordedTensor& result, std::size_t number) const {
+        const std::string& label = result.facts->label;
+        const auto call = last_call_.find(label.substr(0, label.find('[')));
+        return call != last_call_.end() && call->second == number;
+    }
+
+    /// Whether rounding explains the difference, generously.
+    bool is_within_rounding(const RecordedTensor& tensor, const RecordedTensor& result, std::size_t number) {
+        RecordedTensor other = tensor;
+        replace(other, &result);
+        RecordedCall theirs;
+        theirs.after.push_back(other);
+        Rounding rounding = rounding_of(run_.calls[number], theirs);
+        rounding.unit *= 4;
+        return compare(tensor, other, evidence_).spread.is_within(allowed_after(rounding, tensor, {}));
+    }
+
+    /// Whether a part of the node's computation is only similar to its result, which this call or a later
+    /// one writes.
+    bool is_better_elsewhere(const RecordedTensor& tensor, const RecordedTensor& result, std::size_t number) {
+        if (is_within_rounding(tensor, result, number)) return false;
+        const std::vector<RecordedTensor>& after = run_.calls[number].after;
+        return !ends_at(result, number) || std::ranges::any_of(after, [&](const RecordedTensor& other) {
+            return other.tensor != nullptr && other.address != tensor.address &&
+                   elements_of(other) == elements_of(result) && is_within_rounding(other, result, number);
+        });
+    }
+
     /// The result that the call wrote to the tensor: one of its nodes, or if it has none, one with these
     /// contents. Contents that fit no node are wrong, unless a later call goes on with the node.
     const RecordedTensor* result_of(const RecordedTensor& tensor, std::size_t number) {
         const std::vector<const RecordedTensor*> candidates = candidates_for(tensor, number);
         const RecordedTensor* found = most_alike(tensor, candidates);
+        if (found != nullptr && is_better_elsewhere(tensor, *found, number)) found = nullptr;
         if (found == nullptr && run_.calls[number].site->source_nodes.empty())
             found = most_alike(tensor, graph_.results(elements_of(tensor), window_of(number)));
         if (found == nullptr && !candidates.empty()) {
             const RecordedTensor* const last = candidates.front();
-            const auto call = last_call_.find(last->facts->label.substr(0, last->facts->label.find('[')));
-            const bool ends_here = call != last_call_.end() && call->second == number;
-            if (ends_here && !used_.contains(last)) found = last;
+            if (ends_at(*last, number) && !used_.contains(last)) found = last;
         }
         if (found != nullptr) used_.insert(found);
         return found;
@@ -275,13 +305,17 @@ class Matcher {
         facts.label = match->facts->label;  // its file has this name
         TensorFacts& shape = partner_.tensors.emplace_back(*match->tensor);
         shape.sizes = tensor.tensor->sizes;  // a view of the same elements
-        // A kernel may get a weight or an input transposed.
-        if (graph_.order_of(*match) == 0) shape.strides = tensor.tensor->strides;
+        // A kernel may get a weight or an input permuted. Its recorded values have another order.
+        const bool may_be_permuted = graph_.order_of(*match) == 0;
+        if (may_be_permuted) shape.strides = tensor.tensor->strides;
+        const bool is_permuted =
+            may_be_permuted && !std::ranges::is_sorted(shape.strides, std::ranges::greater());
         const bool is_unwritten = tensor.is_unwritten;
         tensor = *match;
         tensor.facts = &facts;
         tensor.tensor = &shape;
         tensor.is_unwritten = is_unwritten;
+        if (is_permuted) tensor.values.clear();
     }
 
     const RecordedRun& run_;

@@ -1,5 +1,6 @@
 #include "cli/diff/diff.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include "base/message.hpp"
@@ -19,6 +20,15 @@ std::optional<compare::Comparison> compare_reference(Recording& first, Recording
     std::vector<compare::RecordedRun> graphs;
     while (std::optional<compare::RecordedRun> graph = second.runs().next())
         graphs.push_back(std::move(*graph));
+    const bool is_reference = std::ranges::any_of(graphs, [](const compare::RecordedRun& graph) {
+        return !graph.calls.empty() && graph.calls.front().site->kind == "reference";
+    });
+    if (!is_reference) {
+        error_message(ErrorCode::nothing_recorded,
+                      "%s is no reference. Write one with aoti_dbg.record_reference().",
+                      second.path().c_str());
+        return std::nullopt;
+    }
     if (!second.conclude()) return std::nullopt;
     compare::Comparison comparison = compare::compare_with_reference(first.runs(), graphs, method);
     if (!first.conclude()) return std::nullopt;

@@ -123,9 +123,9 @@ std::string difference_text(const RecordedTensor& first, const RecordedTensor& s
     if (first.tensor == nullptr || second.tensor == nullptr)
         return "  " + shown(first.facts->label) + ": " + shown(first.scalar) + " → " + shown(second.scalar) +
                "\n";
-    std::string text = "  " + shown(first.facts->label) + " " + short_text(*first.tensor);
+    std::string text = "  " + shown(first.facts->label) + " " + shown(short_text(*first.tensor));
     const bool same_dtype = first.tensor->dtype == second.tensor->dtype;
-    if (grade == Grade::shape || !same_dtype) text += " → " + short_text(*second.tensor);
+    if (grade == Grade::shape || !same_dtype) text += " → " + shown(short_text(*second.tensor));
     if (grade == Grade::shape) return text + "\n";
     text += ": ";
     if (elements != nullptr)

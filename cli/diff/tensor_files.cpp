@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <utility>
+#include <functional>
+#include <numeric>
 
 #include "base/file_bytes.hpp"
 #include "base/fnv.hpp"
@@ -32,19 +33,24 @@ fs::path index_beside(const fs::path& events) {
     return events.parent_path() / folder / "index.jsonl";
 }
 
-/// Another recording may have the tensor as a view. The same elements in the same order need nothing; a
-/// transposed matrix is transposed back.
+/// Another recording may have the tensor as a view: the same elements in the same order, which needs nothing,
+/// or with permuted dimensions, which its strides show.
 PtView in_shape(PtView view, const TensorFacts& facts) {
-    const auto is_matrix = [](const auto& of) { return of.size() == 2; };
-    if (!is_matrix(view.sizes) || !is_matrix(facts.sizes) || !is_matrix(facts.strides)) return view;
-    const bool has_other_sizes = facts.sizes[0] == view.sizes[1] && facts.sizes[1] == view.sizes[0];
-    const bool has_other_strides = facts.strides[0] == view.strides[1] && facts.strides[1] == view.strides[0];
-    const bool is_square = view.sizes[0] == view.sizes[1];
-    if (!has_other_sizes || (is_square && (!has_other_strides || view.strides[0] == view.strides[1])))
+    const std::size_t rank = facts.sizes.size();
+    // The file of a reference is contiguous.
+    if (rank != view.sizes.size() || facts.strides.size() != rank ||
+        !std::ranges::is_sorted(view.strides, std::ranges::greater()))
         return view;
-    std::swap(view.sizes[0], view.sizes[1]);
-    std::swap(view.strides[0], view.strides[1]);
-    return view;
+    std::vector<std::size_t> order(rank);
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return facts.strides[i]; });
+    PtView permuted = view;
+    for (std::size_t i = 0; i < rank; ++i) {
+        if (facts.sizes[order[i]] != view.sizes[i]) return view;
+        permuted.sizes[order[i]] = view.sizes[i];
+        permuted.strides[order[i]] = view.strides[i];
+    }
+    return permuted;
 }
 
 /// Copies the elements in logical order.

@@ -4,9 +4,11 @@ It writes what the library writes for a compiled model: events.jsonl with statis
 file for each tensor. So one reader reads both (docs/reference/events.md).
 """
 
+import copy
 import json
 import math
 import os
+import shutil
 import socket
 import sys
 import time
@@ -20,21 +22,29 @@ def record_reference(model, inputs, path) -> None:
     """Runs `model` on `inputs` in eager mode and saves the result of each node of its graph below `path`.
 
     `model` is what was given to the compiler: the ExportedProgram of a package, or the module or function for
-    torch.compile. `inputs` are its positional arguments. The folder must not exist.
+    torch.compile. `inputs` are its positional arguments. Copies of both are used, so neither changes. The folder must
+    not exist.
     """
     import torch
 
     if not isinstance(inputs, (tuple, list)):
         raise TypeError(f"inputs: expected a tuple of the model's arguments, got {type(inputs).__name__}")
+    own = torch.utils._pytree.tree_map_only(torch.Tensor, torch.clone, tuple(inputs))
     recording = Recording(path)
     try:
         with torch.no_grad():
             if isinstance(model, torch.export.ExportedProgram):
-                record_program(model, tuple(inputs), recording)
+                record_program(model, own, recording)
             else:
-                record_function(model, tuple(inputs), recording)
-    finally:
+                record_function(copy.deepcopy(model) if isinstance(model, torch.nn.Module) else model, own, recording)
+        if recording.run < 0:
+            raise ValueError("torch.compile finds no graph in this model, so there are no nodes to record. "
+                             "Give an ExportedProgram, or a function of which torch.compile makes a graph")  # fmt: skip
+    except BaseException:
         recording.close()
+        shutil.rmtree(recording.path, ignore_errors=True)
+        raise
+    recording.close()
 
 
 def record_program(program, inputs, recording) -> None:
@@ -43,15 +53,17 @@ def record_program(program, inputs, recording) -> None:
     signature = program.graph_signature
     names = {**signature.inputs_to_parameters, **signature.inputs_to_buffers,
              **signature.inputs_to_lifted_tensor_constants}  # fmt: skip
-    values = {**program.state_dict, **program.constants}
-    weights = {name: values[name] for name in names.values() if name in values}
-    given = iter(torch.utils._pytree.tree_leaves((inputs, {})))
-    arguments = []
-    for node in program.graph.nodes:
-        if node.op == "placeholder":
-            arguments.append(values[names[node.name]] if node.name in names else next(given))
-    tensors = [argument for name, argument in zip(placeholders(program.graph), arguments) if name not in names]
-    record_graph(program.graph_module, arguments, tensors, weights, recording)
+    weights = {name: value.clone() if isinstance(value, torch.Tensor) else value
+               for name, value in {**program.state_dict, **program.constants}.items()}  # fmt: skip
+    given = torch.utils._pytree.tree_leaves(inputs)
+    expected = [name for name in placeholders(program.graph) if name not in names]
+    if len(given) != len(expected):
+        raise TypeError(f"inputs: the program takes {len(expected)} ({', '.join(expected)}), got {len(given)}. "
+                        "Give those with a keyword in the same order")  # fmt: skip
+    left = iter(given)
+    arguments = [weights[names[name]] if name in names else next(left) for name in placeholders(program.graph)]
+    used = {name: weights[name] for name in names.values() if name in weights}
+    record_graph(program.graph_module, arguments, given, used, recording)
 
 
 def placeholders(graph) -> list:
@@ -124,8 +136,10 @@ def statistics_of(tensor) -> dict:
     if tensor.is_complex() or tensor.numel() == 0:
         return {}
     flat = tensor.detach().reshape(-1)
-    if flat.dtype == torch.bool:
-        flat = flat.to(torch.uint8)
+    if flat.dtype == torch.uint64:
+        return {}
+    if flat.dtype in (torch.bool, torch.uint16, torch.uint32):
+        flat = flat.to(torch.int64)  # torch cannot find their minimum
     is_integer = not flat.is_floating_point()
     if not is_integer and flat.element_size() < 4:
         flat = flat.float()
@@ -150,6 +164,12 @@ def values_of(tensor) -> list:
     return tensor.detach().reshape(-1).tolist()
 
 
+def command_line() -> str:
+    """Returns the command with U+FFFD for bytes that are not UTF-8."""
+    words = sys.orig_argv if hasattr(sys, "orig_argv") else sys.argv
+    return os.fsencode(" ".join(words)).decode(errors="replace")
+
+
 class Recording:
     """A folder with events.jsonl and the tensors of a reference."""
 
@@ -163,7 +183,7 @@ class Recording:
         self.run = -1
         self.call = 0
         self.definitions = 0
-        header = {"pid": os.getpid(), "command": " ".join(sys.orig_argv if hasattr(sys, "orig_argv") else sys.argv),
+        header = {"pid": os.getpid(), "command": command_line(),
                   "host": socket.gethostname(), "rank": os.environ.get("RANK", ""), "start_ns": time.time_ns(),
                   "library": version}  # fmt: skip
         self.write(self.events, {"event": "header", "format": "aoti-dbg-events", "version": 1, **header})
