@@ -106,7 +106,8 @@ std::size_t hash_of(TensorHandle handle) {
 /// Many results of ops are on the host or undefined, so the check comes first.
 bool is_on_gpu(const ShimApi& api, TensorHandle handle) {
     std::int32_t device = api.cpu;
-    return handle != nullptr && api.has_tensor(handle) && api.device_type(handle, &device) == 0 && device == api.cuda;
+    return handle != nullptr && api.has_tensor(handle) && api.device_type(handle, &device) == 0 &&
+           device == api.cuda;
 }
 
 /// Finds the memory of a tensor on a GPU. Returns false if it has no elements.
