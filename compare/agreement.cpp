@@ -200,7 +200,8 @@ Compared compare(const RecordedTensor& first, const RecordedTensor& second, cons
 
 void settle(Compared& compared, const Spread& allowed) {
     if (compared.agreement != Agreement::different || !compared.spread.is_within(allowed)) return;
-    compared.agreement = compared.elements != nullptr ? Agreement::close : Agreement::not_seen;
+    const bool proves = compared.elements != nullptr && allowed.typical < kInfinitelyFar;
+    compared.agreement = proves ? Agreement::close : Agreement::not_seen;
 }
 
 }  // namespace aoti_dbg::compare

@@ -94,7 +94,8 @@ void add_ends(const RecordedRun& first, const RecordedRun& second, const RunDive
 
 constexpr std::size_t kMostWaiting = 256;
 
-/// Pairs the runs of two recordings. Threads end their runs in any order.
+/// Pairs the runs of two recordings, by model and number if the models have the same name. Threads end their
+/// runs in any order.
 class Pairs {
   public:
     explicit Pairs(const Method& method) : method_(method) { result_.rule = method.evidence.rule; }
@@ -136,18 +137,31 @@ class Pairs {
     void pair_by_number(const Key& key) {
         const auto one = ours_.find(key);
         const auto other = theirs_.find(key);
-        if (one == ours_.end() || other == theirs_.end()) return;
+        if (one == ours_.end() || other == theirs_.end() ||
+            one->second.model_name != other->second.model_name)
+            return;
         add_runs(one->second, other->second, method_, result_);
         ours_.erase(one);
         theirs_.erase(other);
     }
 
-    /// Pairs the oldest run of each model with the oldest one of the same model, until so many wait at most.
+    /// Pairs the oldest runs until so many wait at most: those of a model with the same name, then those of a
+    /// model with the same number, because another build may have another name.
     void pair_by_order(std::size_t most) {
+        pair_alike(most, [](const auto& one, const auto& other) {
+            return one.second.model_name == other.second.model_name;
+        });
+        pair_alike(most,
+                   [](const auto& one, const auto& other) { return one.first.first == other.first.first; });
+    }
+
+    template <typename Alike>
+    void pair_alike(std::size_t most, Alike alike) {
         for (auto run = ours_.begin();
              run != ours_.end() && (ours_.size() > most || theirs_.size() > most);) {
-            const auto partner = theirs_.lower_bound({run->first.first, 0});
-            if (partner == theirs_.end() || partner->first.first != run->first.first) {
+            const auto partner =
+                std::ranges::find_if(theirs_, [&](const auto& other) { return alike(*run, other); });
+            if (partner == theirs_.end()) {
                 ++run;
                 continue;
             }

@@ -113,8 +113,8 @@ struct Method {
 /// Adds a pair of runs.
 void add_runs(const RecordedRun& first, const RecordedRun& second, const Method& method, Comparison& to);
 
-/// Pairs the runs of both recordings by model and number, and those without such a partner by model and
-/// order. The readers must outlive the result.
+/// Pairs the runs of both recordings by model and number, and those without such a partner by the model's
+/// name, or its number, and order. The readers must outlive the result.
 Comparison compare_recordings(RunReader& first, RunReader& second, const Method& method);
 
 /// Compares each run with the results of a graph's nodes (reference.hpp). If some runs have the graph's

@@ -123,18 +123,22 @@ const TensorPair* Judge::judge_outputs(const RecordedCall& first, const Recorded
                                        CallDivergence& result) {
     const TensorPair* differing = nullptr;
     std::optional<Rounding> rounding;
+    const bool inputs_round = result.bits_differ || result.inputs == Agreement::unknown;
     for (TensorPair& pair : pairs) {
         if (!is_output(*pair.first)) continue;
+        // An index or a mask jumps where rounding decides a comparison.
+        const bool may_jump =
+            inputs_round && is_tensor(pair) && is_integer(pair.first->tensor->measured_dtype);
         if (derives() && result.inputs != Agreement::different && differs(pair) && is_tensor(pair)) {
             if (!rounding) rounding = rounding_of(first, second);
             roughest_ = rougher(roughest_, *rounding);
-            const Spread allowed = allowed_after(*rounding, *pair.first, inputs.spread);
+            const Spread allowed = may_jump ? kApart : allowed_after(*rounding, *pair.first, inputs.spread);
             settle(pair.compared, allowed);
             if (differs(pair) && differing == nullptr) result.allowed = allowed;
         }
         result.outputs = weaker(result.outputs, pair.compared.agreement);
         result.bits_differ = result.bits_differ || pair.compared.bits_differ;
-        if (!differs(pair)) widest_ = wider(widest_, pair.compared.spread);
+        if (!differs(pair) && !may_jump) widest_ = wider(widest_, pair.compared.spread);
         if (differs(pair) && differing == nullptr) differing = &pair;
     }
     return differing;

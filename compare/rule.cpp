@@ -8,9 +8,10 @@
 namespace aoti_dbg::compare {
 namespace {
 
-/// A call enlarges the spread of its inputs at most this much: a sum of a few of them, or a difference of
-/// numbers that nearly cancel.
+/// A call enlarges the spread of its inputs at most this much: a sum of a few of them, a difference of
+/// numbers that nearly cancel, or the exponential of a large one. Elements show more of it than a mean.
 constexpr double kMostAmplified = 8;
+constexpr double kElementsByMean = 2;
 /// The largest difference, by the typical one. Elements of a tensor have different sizes and errors.
 constexpr double kLargestByTypical = 8;
 /// Statistics of equal tensors may differ by this much: a GPU adds small blocks in float32.
@@ -131,10 +132,11 @@ Spread allowed(double rounding, const RecordedTensor& tensor, const Spread& earl
     // Rounding errors of many elements cancel in their mean and standard deviation. They may have a common
     // part, such as that of a bias, so less is assumed than of independent errors.
     const double hidden = root(root(std::max(elements_of(tensor), 1.0)));
-    const auto largest = [&](double of) { return kLargestByTypical * rounding + amplified * of; };
+    const double of_elements = kElementsByMean * amplified;
+    const auto largest = [&](double of) { return kLargestByTypical * rounding + of_elements * of; };
     return {std::max(rounding / hidden, kStatisticsRounding) + amplified * earlier.shift,
             std::max(largest(earlier.range), kStatisticsRounding) + amplified * earlier.shift,
-            rounding + amplified * earlier.typical, largest(std::max(earlier.largest, earlier.typical)),
+            rounding + of_elements * earlier.typical, largest(std::max(earlier.largest, earlier.typical)),
             earlier.has_elements};
 }
 

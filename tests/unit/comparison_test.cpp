@@ -301,6 +301,22 @@ TEST_CASE("Without the side after a call its updates are not taken for memory th
     CHECK(result.beginnings[0].origin == Origin::unseen);
 }
 
+TEST_CASE("A model that only one recording has is not compared with another one") {
+    const auto replaced = [](std::string text, const std::string& old, const std::string& by) {
+        for (std::size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += by.size())
+            text.replace(at, old.size(), by);
+        return text;
+    };
+    const std::string misc = replaced(recording({}), R"("name":"model")", R"("name":"misc")");
+    const std::string second =
+        replaced(replaced(misc, R"("model":0)", R"("model":1)"), R"("run":0)", R"("run":1)");
+    const Comparison result = compared(recording({.input = 7}) + second, misc);
+    CHECK(result.runs == 1);
+    CHECK(result.equal == 2);
+    CHECK(result.only_first_runs == 1);
+    CHECK(result.runs_with_other_inputs == 0);
+}
+
 TEST_CASE("Runs are paired by their numbers, and those of threads by their order") {
     const auto build = [](std::uint32_t first_run, std::uint32_t runs) {
         Writer writer;
