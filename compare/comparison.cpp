@@ -21,7 +21,7 @@ void add_beginning(const RecordedRun& first, const RecordedRun& second, const Al
                    const CallDivergence& found, const Beginning& so_far, const Method& method,
                    Comparison& to) {
     ++to.diverge;
-    if (to.beginnings.size() >= method.most_listed) return;
+    if (to.beginnings.size() >= method.most_beginnings) return;
     Beginning& added = to.beginnings.emplace_back(so_far);
     const RecordedCall& call = first.calls[pair.first];
     added.run = first.run;
@@ -46,10 +46,9 @@ void add_beginning(const RecordedRun& first, const RecordedRun& second, const Al
     added.allowed = found.allowed;
 }
 
-void add_without_partner(const RecordedCall& call, std::size_t most, std::uint64_t& count,
-                         std::vector<std::string>& names) {
+void add_without_partner(const RecordedCall& call, std::uint64_t& count, std::vector<std::string>& names) {
     ++count;
-    if (names.size() < most) names.push_back(call.site->kernel);
+    if (names.size() < kMostListed) names.push_back(call.site->kernel);
 }
 
 void add_call(const CallDivergence& found, const Method& method, Beginning& so_far, Comparison& to) {
@@ -77,7 +76,7 @@ void add_call(const CallDivergence& found, const Method& method, Beginning& so_f
 }
 
 void add_ends(const RecordedRun& first, const RecordedRun& second, const RunDivergence& found,
-              std::size_t most, Comparison& to) {
+              Comparison& to) {
     to.runs_with_other_inputs += found.all_inputs == Agreement::different ? 1 : 0;
     to.runs_with_other_outputs += found.all_outputs == Agreement::different ? 1 : 0;
     const Agreement ends = weaker(found.all_inputs, found.all_outputs);
@@ -86,7 +85,7 @@ void add_ends(const RecordedRun& first, const RecordedRun& second, const RunDive
     to.runs_without_outputs += first.has_outputs && second.has_outputs ? 0 : 1;
     to.runs_by_derived_rule += found.rule == RuleKind::derived ? 1 : 0;
     for (const TensorPair& pair : found.inputs) {
-        if (to.inputs.size() >= most) break;
+        if (to.inputs.size() >= kMostListed) break;
         to.inputs.push_back(
             {first.run, *pair.first, *pair.second, pair.compared.grade, pair.compared.elements});
     }
@@ -186,7 +185,7 @@ class Pairs {
 void add_runs(const RecordedRun& first, const RecordedRun& second, const RunDivergence& found,
               const Method& method, Comparison& to) {
     ++to.runs;
-    add_ends(first, second, found, method.most_listed, to);
+    add_ends(first, second, found, to);
     Beginning so_far;
     for (std::size_t i = 0; i < found.calls.size(); ++i) {
         const Aligned& pair = found.calls[i];
@@ -194,9 +193,9 @@ void add_runs(const RecordedRun& first, const RecordedRun& second, const RunDive
             pair.first == kNoPartner ? second.calls[pair.second] : first.calls[pair.first];
         if (!counts(method.scope, shown)) continue;
         if (pair.second == kNoPartner) {
-            add_without_partner(shown, method.most_listed, to.only_first_calls, to.only_first);
+            add_without_partner(shown, to.only_first_calls, to.only_first);
         } else if (pair.first == kNoPartner) {
-            add_without_partner(shown, method.most_listed, to.only_second_calls, to.only_second);
+            add_without_partner(shown, to.only_second_calls, to.only_second);
         } else {
             add_call(found.verdicts[i], method, so_far, to);
             if (found.verdicts[i].verdict == CallVerdict::diverges)

@@ -80,8 +80,8 @@ struct Comparison {
     [[nodiscard]] bool has_tolerance() const {
         return runs_by_derived_rule != 0 || rule.kind == RuleKind::given || rule.kind == RuleKind::dtype;
     }
-    /// Beyond the tolerance, if there is one. Then calls may be without a partner, because another build
-    /// computes the same with others.
+    /// Whether something differs, beyond the tolerance if there is one. With a tolerance, calls without a
+    /// partner do not count, because another build may compute the same result with other calls.
     [[nodiscard]] bool is_different() const {
         const std::uint64_t without_partner = has_tolerance() ? 0 : only_first_calls + only_second_calls;
         return diverge + follow + absorb + runs_with_other_inputs + runs_with_other_outputs +
@@ -96,7 +96,7 @@ struct Comparison {
     }
 };
 
-/// Which runs and calls count, by those of the first recording. Empty: all of them.
+/// Selects the runs of both recordings and the calls of the first that count. Empty: all of them.
 struct Scope {
     std::function<bool(std::uint32_t run)> runs;
     std::function<bool(const SiteFacts& site)> calls;
@@ -106,9 +106,12 @@ struct Scope {
 struct Method {
     Evidence evidence = {};
     Scope scope = {};
-    std::size_t most_listed = 100;  // entries of each list that are kept
-    bool outputs_suffice = false;   // a call whose outputs agree counts even if some input is unknown
+    std::size_t most_beginnings = 100;  // that are kept
+    bool outputs_suffice = false;       // a call whose outputs agree counts even if some input is unknown
 };
+
+/// Other lists keep at most this many entries.
+inline constexpr std::size_t kMostListed = 100;
 
 /// Adds a pair of runs.
 void add_runs(const RecordedRun& first, const RecordedRun& second, const Method& method, Comparison& to);

@@ -33,7 +33,7 @@ class Memory {
 
     [[nodiscard]] const State* of(const RecordedTensor& tensor) const;
 
-    /// Whether something wrote a difference to this memory after that.
+    /// Whether a difference was written to this memory at or after `order`.
     [[nodiscard]] bool is_different_since(const RecordedTensor& tensor, std::size_t order) const;
 
     /// How far the tensor was apart when its memory was last recorded. Zero: it never was.

@@ -25,7 +25,7 @@ std::optional<compare::Comparison> compare_reference(Recording& first, Recording
     });
     if (!is_reference) {
         error_message(ErrorCode::nothing_recorded,
-                      "%s is no reference. Write one with aoti_dbg.record_reference().",
+                      "%s is not a reference. Write one with aoti_dbg.record_reference().",
                       second.path().c_str());
         return std::nullopt;
     }

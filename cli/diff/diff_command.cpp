@@ -21,7 +21,7 @@ constexpr const char* kExamples =
     "  aoti-dbg diff --rtol 1e-3 fp32/ bf16/      differences above a tolerance\n"
     "\n"
     "Record both with `aoti-dbg run --record bits`.\n"
-    "Exit codes: 0 equal, 1 different, 2 could not compare.\n";
+    "Exit codes: 0 no difference seen, 1 different, 2 could not compare.\n";
 
 /// Returns nothing unless the text is two numbers and a comma.
 std::optional<RunPair> pair_of(const std::string& text) {
@@ -56,13 +56,13 @@ void DiffCommand::add_to(CLI::App& app) {
     add_value(own, {"--against", "Compare with a reference that aoti_dbg.record_reference() wrote.", "DIR"},
               against_);
     add_value(own, {"second", "The recording to compare it with."}, second_);
-    add_value(
-        own,
-        {"--runs",
-         "Compare these two runs, of one recording or of both. Or a slice such as 10:20: only these runs "
-         "of both.",
-         "A,B"},
-        runs_);
+    add_value(own,
+              {"--runs",
+               "Compare run A with run B, in one recording or across both. With a slice such as 10:20: "
+               "compare only these "
+               "runs of both.",
+               "A,B"},
+              runs_);
     add_value(own, {"--kernels", "Judge only calls of these kernels, as --kernels of run.", "PATTERNS"},
               kernels_);
     accepts(add_value(own,
@@ -73,7 +73,7 @@ void DiffCommand::add_to(CLI::App& app) {
                       tolerance_),
             rules());
     add_value(own, {"--rtol", "Count only differences above atol + rtol * |value|.", "NUMBER"}, rtol_);
-    add_value(own, {"--atol", "The absolute part of it. Default of both if one is given: 0.", "NUMBER"},
+    add_value(own, {"--atol", "The atol of --rtol. If you set only one of them, the other is 0.", "NUMBER"},
               atol_);
     accepts(
         add_value(own,
@@ -107,7 +107,8 @@ Status DiffCommand::read_rule(DiffRequest& request) const {
     constexpr std::array kKinds = {RuleKind::automatic, RuleKind::bits, RuleKind::dtype, RuleKind::derived};
     request.rule.kind = kKinds[static_cast<std::size_t>(rule - rules().begin())];
     if (rtol_.empty() && atol_.empty()) return {};
-    if (tolerance_ != "auto") return Status::error("--tolerance and --rtol or --atol: give one of them.");
+    if (tolerance_ != "auto")
+        return Status::error("--tolerance cannot be combined with --rtol or --atol. Leave out one of them.");
     request.rule.kind = RuleKind::given;
     for (const auto& [flag, text, number] : {std::tuple("--rtol", &rtol_, &request.rule.given.relative),
                                              std::tuple("--atol", &atol_, &request.rule.given.absolute)}) {

@@ -38,8 +38,8 @@ std::vector<Rank> ranks_below(const std::string& directory) {
         error_message(ErrorCode::nothing_recorded, "%s.", found.status().message().c_str());
         return {};
     }
-    std::vector<std::string> paths = found.value().others;
-    paths.push_back(found.value().path);
+    std::vector<std::string> paths = {found.value().path};
+    paths.insert(paths.end(), found.value().others.begin(), found.value().others.end());
     std::map<std::pair<std::uint64_t, std::string>, Rank> ranks;
     for (const std::string& path : paths) {
         Recording recording(path);
@@ -113,7 +113,7 @@ std::string text_of(const Rank& reference, const Outcomes& outcomes) {
         const std::string other = outcome.has_other_inputs ? ", its inputs differ" : "";
         out += outcome.rank->name + ": ";
         if (!outcome.differs) {
-            out += outcome.has_other_inputs ? "nothing differs that does not follow from its inputs\n"
+            out += outcome.has_other_inputs ? "no difference except what follows from its inputs\n"
                                             : outcome.text.substr(0, outcome.text.find('\n') + 1);
         } else {
             out += "different" + other + ": " + outcome.rank->path + "\n";
@@ -144,10 +144,10 @@ int diff_ranks(const DiffRequest& request) {
     const std::vector<Rank> ranks = ranks_below(request.first);
     if (ranks.size() < 2) {
         error_message(ErrorCode::nothing_recorded,
-                      "%s has recordings of %zu rank%s, and at least 2 are needed. Record all ranks of one "
-                      "run into one "
-                      "directory, with --record bits.",
-                      request.first.c_str(), ranks.size(), ranks.size() == 1 ? "" : "s");
+                      "%s: expected recordings of at least 2 ranks, got %zu. Record all ranks of one run "
+                      "into one directory, "
+                      "with --record bits.",
+                      request.first.c_str(), ranks.size());
         return kTrouble;
     }
     const Rank* reference = &ranks.front();

@@ -55,7 +55,7 @@ std::string cause_text(const Beginning& found) {
 std::string place_of(const Beginning& found) {
     std::string text = "run " + std::to_string(found.run) + ", call " + std::to_string(found.call);
     if (found.run != found.other_run || found.call != found.other_call)
-        text += " (there: run " + std::to_string(found.other_run) + ", call " +
+        text += " (other: run " + std::to_string(found.other_run) + ", call " +
                 std::to_string(found.other_call) + ")";
     return text;
 }
@@ -140,7 +140,7 @@ void append_counts(const Comparison& comparison, std::string& out) {
                                  : "without a difference in their statistics");
     add(comparison.diverge, "where a difference begins");
     add(comparison.follow, "that pass it on");
-    add(comparison.absorb, "with other inputs and equal outputs");
+    add(comparison.absorb, "with other inputs, but outputs that agree");
     add(comparison.unknown, "not measured, or only in part");
     out += '\n';
     if (comparison.runs_with_other_outputs != 0)

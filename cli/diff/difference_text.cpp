@@ -140,8 +140,8 @@ std::string difference_text(const RecordedTensor& first, const RecordedTensor& s
 
 std::string spread_text(const compare::Spread& found, const compare::Spread& allowed) {
     const auto says = [](const char* what, double is, const char* of, double may) {
-        return std::string(what) + number_text(is) + " of the " + of + "; rounding explains " +
-               number_text(may);
+        return std::string(what) + number_text(is) + ", relative to the " + of +
+               ". Rounding explains at most " + number_text(may);
     };
     if (found.is_within(allowed) || std::isinf(found.shift)) return {};
     if (found.has_elements && allowed.has_elements && found.typical > allowed.typical)

@@ -22,8 +22,8 @@ def record_reference(model, inputs, path) -> None:
     """Runs `model` on `inputs` in eager mode and saves the result of each node of its graph below `path`.
 
     `model` is what was given to the compiler: the ExportedProgram of a package, or the module or function for
-    torch.compile. `inputs` are its positional arguments. Copies of both are used, so neither changes. The folder must
-    not exist.
+    torch.compile. `inputs` are its positional arguments. It works on copies of the inputs, and of modules and programs.
+    The folder must not exist.
     """
     import torch
 
@@ -38,8 +38,8 @@ def record_reference(model, inputs, path) -> None:
             else:
                 record_function(copy.deepcopy(model) if isinstance(model, torch.nn.Module) else model, own, recording)
         if recording.run < 0:
-            raise ValueError("torch.compile finds no graph in this model, so there are no nodes to record. "
-                             "Give an ExportedProgram, or a function of which torch.compile makes a graph")  # fmt: skip
+            raise ValueError("torch.compile found no graph in this model, so there are no nodes to record. "
+                             "Pass an ExportedProgram, or a function that torch.compile can capture")  # fmt: skip
     except BaseException:
         recording.close()
         shutil.rmtree(recording.path, ignore_errors=True)
@@ -58,8 +58,8 @@ def record_program(program, inputs, recording) -> None:
     given = torch.utils._pytree.tree_leaves(inputs)
     expected = [name for name in placeholders(program.graph) if name not in names]
     if len(given) != len(expected):
-        raise TypeError(f"inputs: the program takes {len(expected)} ({', '.join(expected)}), got {len(given)}. "
-                        "Give those with a keyword in the same order")  # fmt: skip
+        raise TypeError(f"inputs: expected {len(expected)} ({', '.join(expected)}), got {len(given)}. "
+                        "Pass keyword arguments by position, in this order")  # fmt: skip
     left = iter(given)
     arguments = [weights[names[name]] if name in names else next(left) for name in placeholders(program.graph)]
     used = {name: weights[name] for name in names.values() if name in weights}
@@ -130,7 +130,7 @@ def moments_of(numbers, is_integer: bool) -> dict:
 
 
 def statistics_of(tensor) -> dict:
-    """Returns the statistics members of an argument in events.jsonl. Empty for dtypes that torch cannot sum."""
+    """Returns the statistics members of an argument in events.jsonl. Empty if torch cannot compute them."""
     import torch
 
     if tensor.is_complex() or tensor.numel() == 0:
@@ -225,7 +225,8 @@ class Recording:
             getattr(node.target, "__name__", str(node.target)))  # fmt: skip
         site = self.define("site", kernel=op, symbol=modules[-1] if modules else "", kind="reference", line=0,
                            source_nodes=[node.name], original_aten=[])  # fmt: skip
-        named = [(node.name if len(results) == 1 else f"{node.name}[{i}]", "", value) for i, value in enumerate(results)]
+        labels = [node.name] if len(results) == 1 else [f"{node.name}[{i}]" for i in range(len(results))]
+        named = [(label, "", value) for label, value in zip(labels, results)]
         self.event("after", (op, site), named, "makes")
         self.call += 1
 

@@ -1,5 +1,5 @@
-"""aoti-dbg diff on runs that may differ by rounding: numerics_victim.py runs the same models in several precisions, with
-errors on purpose. Rounding must raise no alarm, and each error must be named.
+"""aoti-dbg diff on runs that may differ by rounding: numerics_victim.py runs the same models in several precisions,
+with errors on purpose. Rounding must raise no alarm, and each error must be named.
 
 AOTI_DBGTEST_TOOL is the path of the command.
 """
@@ -51,6 +51,12 @@ class Numerics(unittest.TestCase):
         (self.folder / f"diff{len(list(self.folder.glob('diff*')))}.json").write_text(done.stdout)
         return json.loads(done.stdout)
 
+    def against(self, name: str, run: int, code: int) -> dict:
+        return self.diff("recorded", "--against", f"references/{name}", "--runs", f"{run}:{run + 1}", code=code)
+
+    def text(self, *arguments: str) -> str:
+        return subprocess.run([tool, "diff", *arguments], cwd=self.folder, capture_output=True, text=True).stdout
+
     def runs(self, first: int, second: int, *arguments: str, code: int) -> dict:
         return self.diff("recorded", "--runs", f"{first},{second}", *arguments, code=code)
 
@@ -79,8 +85,7 @@ class Numerics(unittest.TestCase):
         for number, name in enumerate(MODELS):
             for run in (FLOAT32, BFLOAT16):
                 with self.subTest(name, run=run):
-                    one = number * RUNS + run
-                    found = self.diff("recorded", "--against", f"references/{name}", "--runs", f"{one}:{one + 1}", code=0)
+                    found = self.against(name, number * RUNS + run, code=0)
                     calls = found["calls"]
                     self.assertEqual(calls["diverge"], 0)
                     self.assertGreaterEqual(calls["equal"] + calls["close"] + calls["not_seen"], calls["compared"] - 1)
@@ -88,8 +93,7 @@ class Numerics(unittest.TestCase):
     def test_an_error_of_one_percent_is_named_by_the_reference(self):
         for number, name in enumerate(MODELS):
             with self.subTest(name):
-                one = number * RUNS + WITH_ERROR
-                found = self.diff("recorded", "--against", f"references/{name}", "--runs", f"{one}:{one + 1}", code=1)
+                found = self.against(name, number * RUNS + WITH_ERROR, code=1)
                 self.assertEqual(found["divergences"][0]["origin"], "call")
                 self.assertIn(WRONG[number], found["divergences"][0]["kernel"])
                 if name == "Perceptron":
@@ -110,9 +114,11 @@ class Numerics(unittest.TestCase):
         self.assertIn("gelu", found["only_first"]["kernels"][0])
 
     def test_a_tolerance_decides_what_counts(self):
-        self.assertEqual(self.runs(FLOAT32, BFLOAT16, "--rtol", "0.05", "--atol", "0.05", code=0)["calls"]["diverge"], 0)
-        self.assertEqual(self.runs(FLOAT32, BFLOAT16, "--rtol", "1e-6", code=1)["runs_with_other_inputs"], 1)
-        self.assertGreater(self.runs(FLOAT32, BFLOAT16, "--tolerance", "bits", code=1)["runs_with_other_inputs"], 0)
+        found = self.runs(FLOAT32, BFLOAT16, "--rtol", "0.05", "--atol", "0.05", code=0)
+        self.assertEqual(found["calls"]["diverge"], 0)
+        for tolerance in (("--rtol", "1e-6"), ("--tolerance", "bits")):
+            found = self.runs(FLOAT32, BFLOAT16, *tolerance, code=1)
+            self.assertEqual(found["runs_with_other_inputs"], 1)
         self.runs(FLOAT32, BFLOAT16, "--fail-on", "bits", code=1)
         found = self.runs(FLOAT32, WITH_ERROR, "--kernels", "extern_kernels.*", code=1)
         self.assertEqual(found["calls"]["compared"], 3)
@@ -122,7 +128,8 @@ class Numerics(unittest.TestCase):
         after = next(line for line in events.splitlines() if '"side":"after"' in line)
         for rank in range(3):
             # Rank 0 is the odd one: its first kernel wrote other bits.
-            own = events.replace(after, re.sub(r'"hash":"....', '"hash":"0000', after)) if rank == 0 else events
+            other = re.sub(r'"hash":"....', '"hash":"0000', after)
+            own = events.replace(after, other) if rank == 0 else events
             folder = self.folder / "ranks" / f"rank{rank}"
             folder.mkdir(parents=True)
             (folder / "events.jsonl").write_text(own.replace('"rank":""', f'"rank":"{rank}"', 1))
@@ -133,15 +140,16 @@ class Numerics(unittest.TestCase):
         (self.folder / "ranks0.json").write_text(done.stdout)
         found = json.loads(done.stdout)
         self.assertEqual(found["reference"]["name"], "rank 1")
-        self.assertEqual([(one["name"], one["differs"]) for one in found["ranks"]], [("rank 0", True), ("rank 2", False)])
+        others = [(one["name"], one["differs"]) for one in found["ranks"]]
+        self.assertEqual(others, [("rank 0", True), ("rank 2", False)])
         self.assertEqual(found["ranks"][0]["diff"]["divergences"][0]["call"], 0)
-        text = subprocess.run([tool, "diff", "--ranks", "ranks"], cwd=self.folder, capture_output=True, text=True)
-        self.assertTrue(text.stdout.startswith("3 ranks, compared with rank 1: ranks/rank1/events.jsonl\n"), text.stdout)
+        first = self.text("--ranks", "ranks").splitlines()[0]
+        self.assertEqual(first, "3 ranks, compared with rank 1: ranks/rank1/events.jsonl")
 
     def test_the_text_says_which_rule_decided(self):
-        done = subprocess.run([tool, "diff", "recorded", "--runs", "0,1"], cwd=self.folder, capture_output=True, text=True)
-        self.assertTrue(done.stdout.startswith("no difference above the tolerance seen\n"), done.stdout)
-        self.assertIn("\ntolerance: derived from dtypes, ", done.stdout)
+        text = self.text("recorded", "--runs", "0,1")
+        self.assertTrue(text.startswith("no difference above the tolerance seen\n"), text)
+        self.assertIn("\ntolerance: derived from dtypes, ", text)
 
 
 if __name__ == "__main__":
