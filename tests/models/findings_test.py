@@ -60,7 +60,9 @@ class Findings(support.Test):
                 good, bad, again, bad_again = outcome.stdout.splitlines()
                 self.assertEqual([good, again], [self.bare.stdout.splitlines()[i] for i in (0, 2)])
                 self.assertTrue(bad.startswith("row: RuntimeError: "), bad)
-                self.assertEqual(re.sub(r"run \d+", "", bad_again), re.sub(r"run \d+", "", bad))
+                # The kernel makes NaN in two tensors. Memory that already had the same NaN is not sure to be one.
+                alike = [re.sub(r"NaN in buf\d+|run \d+", "", line) for line in (bad_again, bad)]
+                self.assertEqual(*alike)
                 self.assertEqual(len(title.findall(self.log(outcome))), 1)
                 for path in self.folder.glob("log.*"):
                     path.unlink()
