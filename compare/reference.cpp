@@ -38,8 +38,7 @@ class Graph {
             node.order = nodes_.size();
             for (const RecordedTensor& tensor : call.after) {
                 node.results.push_back(&tensor);
-                order_[&tensor] = node.order;
-                modules_[&tensor] = &call.site->symbol;
+                places_[&tensor] = {node.order, &call.site->symbol};
                 results_.push_back(&tensor);
             }
         }
@@ -56,12 +55,12 @@ class Graph {
     }
     /// The module that a result's node belongs to: "layers.3.fc".
     [[nodiscard]] const std::string& module_of(const RecordedTensor& result) const {
-        return *modules_.at(&result);
+        return *places_.at(&result).module;
     }
     /// The place of a result's node, from 1; 0 for inputs and weights.
     [[nodiscard]] std::size_t order_of(const RecordedTensor& result) const {
-        const auto found = order_.find(&result);
-        return found == order_.end() ? 0 : found->second;
+        const auto found = places_.find(&result);
+        return found == places_.end() ? 0 : found->second.order;
     }
     /// All results with so many elements.
     [[nodiscard]] std::vector<const RecordedTensor*> results(std::uint64_t elements,
@@ -84,11 +83,14 @@ class Graph {
     }
 
   private:
+    struct Place {
+        std::size_t order = 0;
+        const std::string* module = nullptr;
+    };
     const RecordedRun* run_;
     std::unordered_map<std::string_view, Node> nodes_;
     std::unordered_map<std::string_view, const RecordedTensor*> weights_;
-    std::unordered_map<const RecordedTensor*, std::size_t> order_;
-    std::unordered_map<const RecordedTensor*, const std::string*> modules_;
+    std::unordered_map<const RecordedTensor*, Place> places_;
     std::vector<const RecordedTensor*> results_;
 };
 

@@ -145,8 +145,7 @@ int diff_ranks(const DiffRequest& request) {
     if (ranks.size() < 2) {
         error_message(ErrorCode::nothing_recorded,
                       "%s: expected recordings of at least 2 ranks, got %zu. Record all ranks of one run "
-                      "into one directory, "
-                      "with --record bits.",
+                      "into one directory, with --record bits.",
                       request.first.c_str(), ranks.size());
         return kTrouble;
     }
