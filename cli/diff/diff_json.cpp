@@ -138,7 +138,7 @@ Json tolerance_of(const Comparison& comparison) {
 
 }  // namespace
 
-std::string diff_json(const Comparison& comparison, std::size_t limit) {
+Json diff_document(const Comparison& comparison, std::size_t limit) {
     Json json = {
         {"format", "aoti-dbg-diff"}, {"version", kVersion}, {"verdict", word_of(comparison.verdict())}};
     json["tolerance"] = tolerance_of(comparison);
@@ -164,7 +164,11 @@ std::string diff_json(const Comparison& comparison, std::size_t limit) {
         alone(comparison.only_first_runs, comparison.only_first_calls, comparison.only_first);
     json["only_second"] =
         alone(comparison.only_second_runs, comparison.only_second_calls, comparison.only_second);
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json;
+}
+
+std::string diff_json(const Comparison& comparison, std::size_t limit) {
+    return diff_document(comparison, limit).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace aoti_dbg::cli

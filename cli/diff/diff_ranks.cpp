@@ -71,7 +71,7 @@ std::optional<Outcome> compared(const Rank& reference, const Rank& rank, const D
     if (!comparison) return std::nullopt;
     Outcome outcome{&rank, differs(*comparison, request), comparison->runs_with_other_inputs != 0, {}, {}};
     if (request.is_json)
-        outcome.json = nlohmann::ordered_json::parse(diff_json(*comparison, request.limit));
+        outcome.json = diff_document(*comparison, request.limit);
     else
         outcome.text = diff_text(*comparison, request.limit);
     return outcome;
