@@ -134,6 +134,7 @@ def _level_2(model: str, device: str, length: str, printer_length: str, limits: 
         Variant("level 2, everything (AOTI_DBG_REUSE=off)", released, True, {**level_2, "AOTI_DBG_REUSE": "off"}, True,
                 True, reach[1]),
         Variant("findings alone (AOTI_DBG_CHECK=nan)", released, True, {**files, "AOTI_DBG_CHECK": "nan"}),
+        Variant("hashes for diff (AOTI_DBG_RECORD=bits)", released, True, {**files, "AOTI_DBG_RECORD": "bits"}, limit=(RATIO, 2.0)),
         Variant("PyTorch's printer, level 2 into a file", printer, False, _ONE_THREAD),
     ]  # fmt: skip
     if device == "cuda":

@@ -49,7 +49,7 @@ void Judge::take_outputs(std::vector<TensorPair>& outputs) {
 
 CallDivergence Judge::judge(const RecordedCall& first, const RecordedCall& second) {
     PairedTensors before = pair_arguments(first.before, second.before, evidence_);
-    PairedTensors after = pair_arguments(first.after, second.after, evidence_);
+    PairedTensors after = pair_results(first, second, evidence_);
     const bool has_before = first.has_before && second.has_before && before.is_whole;
     const bool has_after = first.has_after && second.has_after && after.is_whole;
     CallDivergence result;

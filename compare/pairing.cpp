@@ -67,6 +67,21 @@ std::vector<const RecordedTensor*> tensors_of(Tensors all) {
     return tensors;
 }
 
+bool compute_same_nodes(const SiteFacts& one, const SiteFacts& other) {
+    return !one.source_nodes.empty() && one.source_nodes == other.source_nodes;
+}
+
+bool is_written(const RecordedTensor& tensor) {
+    const Role role = tensor.facts->role;
+    return tensor.tensor != nullptr && role != Role::reads && role != Role::unknown;
+}
+
+/// Returns the only tensor that the call writes, or null.
+const RecordedTensor* only_result(Tensors tensors) {
+    const auto found = std::ranges::find_if(tensors, is_written);
+    return std::ranges::count_if(tensors, is_written) == 1 ? &*found : nullptr;
+}
+
 }  // namespace
 
 PairedTensors pair_arguments(Tensors first, Tensors second, const Evidence& evidence) {
@@ -76,6 +91,28 @@ PairedTensors pair_arguments(Tensors first, Tensors second, const Evidence& evid
     const bool have_same_places = is_same_form(first, second) &&
                                   (evidence.rule.kind != RuleKind::derived || has_same_shapes(first, second));
     return have_same_places ? by_place(first, second, evidence) : by_label(first, second, false, evidence);
+}
+
+PairedTensors pair_results(const RecordedCall& first, const RecordedCall& second, const Evidence& evidence) {
+    PairedTensors paired = pair_arguments(first.after, second.after, evidence);
+    const RecordedTensor* const ours = only_result(first.after);
+    const RecordedTensor* const theirs = only_result(second.after);
+    const bool is_same = ours != nullptr && theirs != nullptr && !is_same_form(first.after, second.after) &&
+                         ours->tensor->sizes == theirs->tensor->sizes &&
+                         compute_same_nodes(*first.site, *second.site);
+    if (!is_same) return paired;
+    for (TensorPair& pair : paired.pairs) {
+        if (pair.first == ours)
+            pair = {ours, theirs, compare(*ours, *theirs, evidence)};
+        else if (pair.second == theirs)
+            pair = {pair.first, nullptr, {}};
+    }
+    paired.is_whole = std::ranges::all_of(second.after, [&](const RecordedTensor& tensor) {
+        const bool is_read_only = tensor.tensor == nullptr || tensor.facts->role == Role::reads;
+        return is_read_only ||
+               std::ranges::find(paired.pairs, &tensor, &TensorPair::second) != paired.pairs.end();
+    });
+    return paired;
 }
 
 PairedTensors pair_ends(Tensors first, Tensors second, const Evidence& evidence) {

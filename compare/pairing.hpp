@@ -27,6 +27,10 @@ struct PairedTensors {
 PairedTensors pair_arguments(std::span<const RecordedTensor> first, std::span<const RecordedTensor> second,
                              const Evidence& evidence);
 
+/// Pairs what two calls had after they ran. If both compute the same nodes and each writes one tensor, these
+/// two are the same tensor, even if the calls have different forms.
+PairedTensors pair_results(const RecordedCall& first, const RecordedCall& second, const Evidence& evidence);
+
 /// Pairs the inputs or outputs of two runs. If their forms differ, the tensors among them are paired in
 /// order: another build may have other sizes as arguments.
 PairedTensors pair_ends(std::span<const RecordedTensor> first, std::span<const RecordedTensor> second,

@@ -53,7 +53,7 @@ Taken take_record(const Texts& texts, Options& options) {
     if (Taken fault = take_word(texts, {{"bits", false}, {"full", true}}, has_files)) return fault;
     options.levels = {false, true, has_files};
     options.level_given = true;
-    options.stats = StatsDetail::full;
+    options.stats = has_files ? StatsDetail::full : StatsDetail::hashes;
     options.format = OutputFormat::none;
     return std::nullopt;
 }

@@ -30,7 +30,12 @@ struct Levels {
 
 enum class Scope { model, all };
 enum class Side { both, before, after };
-enum class StatsDetail { printed, indices, full };  // each includes the previous one
+enum class StatsDetail {
+    printed,
+    hashes,  // printed, and a hash: what `aoti-dbg diff` needs
+    indices,
+    full,  // all of them
+};
 enum class OnFinding { report, raise, abort };
 enum class OnFault { go_on, raise, abort };
 enum class OnHang { report, raise, abort };

@@ -40,6 +40,14 @@ struct Specials {
     unsigned long long first_negative_infinity;
 };
 
+/// A thread's four groups of a patch (device_patch.cuh) are rows apart.
+struct Patch {
+    std::int64_t offset;   // of the first element, in elements
+    std::uint64_t group;   // the first group of the patch
+    std::uint64_t in_row;  // groups of the tensor in a row
+    std::uint64_t step;    // from each group of a thread to the next
+};
+
 /// Moments, specials and places for both parts of a complex tensor.
 inline constexpr unsigned kMostLinesOfBlock = 6;
 
@@ -53,6 +61,7 @@ struct Shared {
     Specials specials[2];
     float float8[256];
     uint4 staged[kBlockThreads * 4];  // for tensors that vector loads cannot read
+    Patch patch;                      // the staged one
     uint4 end;                        // elements after the last whole group, if this block has them
 };
 
@@ -81,6 +90,12 @@ __device__ inline Located& kept_of_warp(unsigned part, unsigned warp) {
 __device__ inline void clear_findings() {
     if (threadIdx.x < 2) shared().specials[threadIdx.x] = Specials{0, 0, 0, kNoIndex, kNoIndex, kNoIndex};
     if (threadIdx.x < kWarps) shared().hashes[threadIdx.x] = 0;
+}
+
+__device__ inline void leave_hash(std::uint64_t hash) {
+    __syncwarp();
+    hash = sum_of_lanes(hash);
+    if (threadIdx.x % 32 == 0) shared().hashes[threadIdx.x / 32] += hash;
 }
 
 /// Returns 1 / value except for the last bit, without the division subroutine.

@@ -12,10 +12,16 @@ __device__ __forceinline__ void leave_here(const Known& known, unsigned part, un
     Located merged;
     merged.known = merge_lanes<32>(known);
     if (wants(shared_job().requested, Requested::indices) && merged.known.count > 0) {
+        // What earlier patches exceed needs no index.
+        const Known* const kept = is_patched() ? &kept_of_warp(part, threadIdx.x / 32).known : nullptr;
         const bool has_minimum = known.count > 0 && known.minimum_key == merged.known.minimum_key;
         const bool has_maximum = known.count > 0 && known.maximum_key == merged.known.maximum_key;
-        merged.minimum_index = index_of_extreme(has_minimum, minimum_turn, part, merged.known.minimum_key);
-        merged.maximum_index = index_of_extreme(has_maximum, maximum_turn, part, merged.known.maximum_key);
+        if (kept == nullptr || merged.known.minimum_key <= kept->minimum_key)
+            merged.minimum_index =
+                index_of_extreme(has_minimum, minimum_turn, part, merged.known.minimum_key);
+        if (kept == nullptr || merged.known.maximum_key >= kept->maximum_key)
+            merged.maximum_index =
+                index_of_extreme(has_maximum, maximum_turn, part, merged.known.maximum_key);
     }
     if (threadIdx.x % 32 == 0) left_by_warp(part, threadIdx.x / 32) = merged;
 }
@@ -24,12 +30,6 @@ __device__ __forceinline__ void leave_here(const Known& known, unsigned part, un
 /// registers.
 __device__ __noinline__ void leave(Known known, unsigned part, unsigned minimum_turn, unsigned maximum_turn) {
     leave_here(known, part, minimum_turn, maximum_turn);
-}
-
-__device__ inline void leave_hash(std::uint64_t hash) {
-    __syncwarp();
-    hash = sum_of_lanes(hash);
-    if (threadIdx.x % 32 == 0) shared().hashes[threadIdx.x / 32] += hash;
 }
 
 /// One thread converts the block's result for a part to the words of its lines.

@@ -35,14 +35,14 @@ __device__ inline void note_specials(TurnSpecials found, unsigned part, unsigned
     Specials& specials = shared().specials[part];
     unsigned long long* counts = &specials.nan;
     unsigned long long* firsts = &specials.first_nan;
-    const std::uint64_t first_group = first_group_of(turn);
+    const TurnGroups groups = groups_of(turn);
 #pragma unroll 1
     for (unsigned kind = 0; kind < 3; ++kind) {
         const unsigned count = found.counts >> (kind * 8) & 0xffU;
         const unsigned at = found.firsts >> (kind * 8) & 0xffU;
         if (count == 0) continue;
         atomicAdd(counts + kind, static_cast<unsigned long long>(count));
-        const std::uint64_t group = first_group + std::uint64_t{at / in_group} * kBlockThreads;
+        const std::uint64_t group = groups.first + at / in_group * groups.step;
         const unsigned long long index = group * in_group + at % in_group;
         if (index < *static_cast<volatile unsigned long long*>(firsts + kind))
             atomicMin(firsts + kind, index);

@@ -15,6 +15,13 @@ struct DeviceDim {
     std::int64_t stride = 0;  // in elements
 };
 
+/// How the elements of a tensor that is not contiguous are read.
+enum class StridedLoad : std::uint8_t {
+    elements,  // one by one
+    groups,    // aligned 16-byte groups, each within a row, cover the tensor
+    patches,   // patches of kPatchColumns by kPatchBytes, whose columns are contiguous, cover the tensor
+};
+
 struct DeviceJob {
     std::uint64_t data = 0;   // device address of element 0
     std::uint64_t count = 0;  // elements
@@ -23,8 +30,7 @@ struct DeviceJob {
     std::uint32_t blocks = 0;
     std::uint8_t first_dim = 0;
     std::uint8_t rank = 0;  // 0 if the elements are contiguous
-    /// For rank > 0: aligned 16-byte groups, each within a row, cover the tensor.
-    bool is_in_groups = false;
+    StridedLoad strided_load = StridedLoad::elements;
     std::uint8_t bytes = 0;  // per element
     DType dtype = DType::float32;
     Requested requested = Requested::nothing;
@@ -35,6 +41,10 @@ static_assert(sizeof(DeviceJob) == 40);
 inline constexpr std::uint32_t kMostJobs = 16;
 inline constexpr std::uint32_t kMostDims = 32;
 inline constexpr std::uint32_t kBlockThreads = 256;
+/// A patch has as many bytes as a block reads per turn.
+inline constexpr std::uint32_t kPatchColumns = 128;  // indices of the last dimension
+inline constexpr std::uint32_t kPatchBytes = 128;    // of the last dimension but one
+static_assert(kPatchColumns * kPatchBytes == kBlockThreads * 64);
 
 /// The only parameter of the kernel. The protocol is:
 ///

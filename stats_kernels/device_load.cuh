@@ -5,62 +5,10 @@
 
 #include "stats_kernels/content_hash.hpp"
 #include "stats_kernels/device_block.cuh"
+#include "stats_kernels/device_patch.cuh"
 #include "stats_kernels/math_bits.hpp"
 
 namespace aoti_dbg::device {
-
-inline constexpr unsigned kGroups = 4;           // groups that a thread reads per turn
-inline constexpr unsigned kWords = kGroups * 4;  // of 32 bits
-inline constexpr unsigned kTileGroups = kBlockThreads * kGroups;
-
-template <unsigned kBytes>
-struct ElementBits;
-template <>
-struct ElementBits<1> {
-    using Type = unsigned char;
-};
-template <>
-struct ElementBits<2> {
-    using Type = unsigned short;
-};
-template <>
-struct ElementBits<4> {
-    using Type = unsigned;
-};
-template <>
-struct ElementBits<8> {
-    using Type = uint2;
-};
-template <>
-struct ElementBits<16> {
-    using Type = uint4;
-};
-
-__device__ inline void put(unsigned (&words)[4], unsigned place, unsigned char bits) {
-    words[place / 4] |= static_cast<unsigned>(bits) << (place % 4 * 8);
-}
-__device__ inline void put(unsigned (&words)[4], unsigned place, unsigned short bits) {
-    words[place / 2] |= static_cast<unsigned>(bits) << (place % 2 * 16);
-}
-__device__ inline void put(unsigned (&words)[4], unsigned place, unsigned bits) {
-    words[place] = bits;
-}
-__device__ inline void put(unsigned (&words)[4], unsigned place, uint2 bits) {
-    words[place * 2] = bits.x;
-    words[place * 2 + 1] = bits.y;
-}
-__device__ inline void put(unsigned (&words)[4], unsigned, uint4 bits) {
-    words[0] = bits.x;
-    words[1] = bits.y;
-    words[2] = bits.z;
-    words[3] = bits.w;
-}
-
-/// Uses a 32-bit division if possible. The 64-bit one is a function of some 70 instructions.
-__device__ inline std::uint64_t divide(std::uint64_t a, std::uint64_t b) {
-    if (((a | b) >> 32U) == 0) return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
-    return a / b;
-}
 
 struct Place {
     std::int64_t offset;  // in elements
@@ -244,7 +192,7 @@ __device__ __noinline__ void stage_groups(std::uint64_t first_group, std::int64_
 
 __device__ __noinline__ void stage_as_stored(std::uint64_t first_group, std::int64_t left) {
     const unsigned bytes = shared_job().bytes;
-    if (shared_job().is_in_groups) return stage_groups(first_group, left);
+    if (shared_job().strided_load == StridedLoad::groups) return stage_groups(first_group, left);
     if (shared_job().rank > 0) {
         switch (bytes) {
             case 1:
@@ -267,6 +215,7 @@ __device__ __noinline__ void stage_as_stored(std::uint64_t first_group, std::int
 /// Stages the calling thread's groups of a tile, as the program sees the elements.
 __device__ __noinline__ void stage(std::uint64_t first_group, std::int64_t left) {
     if (left <= 0) return;
+    if (is_patched()) return stage_patch((first_group - threadIdx.x) / kTileGroups);
     stage_as_stored(first_group, left);
     if (!shared_job().bits.any()) return;
     for (unsigned k = 0; k < kTileGroups && k < left; k += kBlockThreads)
@@ -286,6 +235,17 @@ __device__ inline std::uint64_t first_group_of(unsigned turn) {
     const DeviceJob& job = shared_job();
     const std::uint64_t tile = blockIdx.x - job.first_block + std::uint64_t{turn} * job.blocks;
     return tile * kTileGroups + threadIdx.x;
+}
+
+/// The groups of a thread's turn.
+struct TurnGroups {
+    std::uint64_t first;
+    std::uint64_t step;  // from each to the next
+};
+
+__device__ inline TurnGroups groups_of(unsigned turn) {
+    if (is_patched()) return {shared().patch.group + group_in_patch(), shared().patch.step};
+    return {first_group_of(turn), kBlockThreads};
 }
 
 /// Iterates over the numbers in a group. It serves rare cases that do not justify unrolled code.
@@ -331,6 +291,15 @@ __device__ inline std::uint64_t key_of_bits(DType dtype, std::uint64_t bits) {
     return key_of(static_cast<std::int64_t>(bits << unused) >> unused);
 }
 
+/// Loads the element `at` of a lane's turn, whose index in the tensor is `index`.
+__device__ inline uint4 load_element(std::uint64_t index, unsigned lane, unsigned at) {
+    const unsigned bytes = shared_job().bytes;
+    if (!is_patched()) return load_group(index, 1, bytes);
+    const unsigned in_group = 16 / bytes;
+    const uint4& group = shared().staged[threadIdx.x / 32 * 32 + lane + at / in_group * kBlockThreads];
+    return load_bytes(reinterpret_cast<const unsigned char*>(&group) + at % in_group * bytes, bytes);
+}
+
 /// Returns where the warp first saw an extreme. Each lane that has it knows its turn, and all lanes search
 /// there. Usually this searches one lane's turn, because turns after the found index are skipped.
 __device__ __noinline__ std::uint64_t index_of_extreme(bool has_it, unsigned turn, unsigned part,
@@ -339,7 +308,8 @@ __device__ __noinline__ std::uint64_t index_of_extreme(bool has_it, unsigned tur
     const unsigned bytes = job.bytes;
     const unsigned number_bits = 8 * bytes / numbers_in_element(job.dtype);
     const unsigned in_group = 16 / bytes;
-    const std::uint64_t earliest = first_group_of(turn) * in_group;
+    const TurnGroups groups = groups_of(turn);
+    const std::uint64_t earliest = groups.first * in_group;
     std::uint64_t found = kNoIndex;
     for (;;) {
         const unsigned candidates = __ballot_sync(kAllLanes, has_it && earliest < found);
@@ -350,9 +320,9 @@ __device__ __noinline__ std::uint64_t index_of_extreme(bool has_it, unsigned tur
             __shfl_sync(kAllLanes, static_cast<unsigned long long>(earliest), candidate);
         if (lane == candidate) has_it = false;
         for (unsigned i = lane; i < kGroups * in_group; i += 32) {
-            const std::uint64_t index = first + i / in_group * (kBlockThreads * in_group) + i % in_group;
+            const std::uint64_t index = first + i / in_group * groups.step * in_group + i % in_group;
             if (index >= job.count) break;
-            GroupBits bits(load_group(index, 1, bytes));
+            GroupBits bits(load_element(index, candidate, i));
             if (part == 1) bits.next(number_bits);
             bool is_there = key_of_bits(part_dtype(job.dtype), bits.next(number_bits)) == key;
             if (is_packed(job.dtype))

@@ -36,6 +36,26 @@ bool is_in_groups(const Layout& layout, DType dtype) {
                        [group](std::int64_t stride) { return stride % group == 0; });
 }
 
+/// Returns whether whole patches of a transposed tensor cover it, and each column of a patch is aligned if
+/// the first one is.
+bool is_in_patches(const Layout& layout, DType dtype) {
+    if (layout.rank < 2) return false;
+    const std::int64_t bytes = element_size(dtype);
+    const std::uint32_t across = layout.rank - 1;
+    const std::uint32_t along = layout.rank - 2;
+    if (layout.strides[along] != 1 || layout.sizes[along] * bytes % kPatchBytes != 0) return false;
+    if (layout.sizes[across] == 0 || layout.sizes[across] % kPatchColumns != 0) return false;
+    return std::all_of(layout.strides, layout.strides + layout.rank, [&](const std::int64_t& stride) {
+        return &stride == layout.strides + along || stride * bytes % 16 == 0;
+    });
+}
+
+StridedLoad strided_load_of(const Layout& layout, const TensorView& tensor) {
+    if (is_in_groups(layout, tensor.dtype)) return StridedLoad::groups;
+    const bool is_plain = !tensor.bits.any();
+    return is_plain && is_in_patches(layout, tensor.dtype) ? StridedLoad::patches : StridedLoad::elements;
+}
+
 }  // namespace
 
 std::uint32_t blocks_for(DType dtype, std::uint64_t count, Requested requested, const DeviceLimits& limits) {
@@ -56,7 +76,7 @@ TensorJob prepare_job(const TensorView& tensor, Requested requested) {
     TensorJob prepared;
     prepared.job.count = count;
     prepared.job.rank = static_cast<std::uint8_t>(rank);
-    prepared.job.is_in_groups = rank > 0 && is_in_groups(layout, tensor.dtype);
+    if (rank > 0) prepared.job.strided_load = strided_load_of(layout, tensor);
     prepared.job.bytes = static_cast<std::uint8_t>(element_size(tensor.dtype));
     prepared.job.dtype = tensor.dtype;
     prepared.job.bits = tensor.bits;
@@ -76,7 +96,7 @@ bool add_job(StatisticsLaunch& launch, const TensorJob& prepared, Requested requ
     job.first_block = launch.blocks;
     job.blocks = blocks;
     job.first_dim = static_cast<std::uint8_t>(launch.dims);
-    job.is_in_groups = job.is_in_groups && data % 16 == 0;
+    if (data % 16 != 0) job.strided_load = StridedLoad::elements;
     for (const DeviceDim& dim : prepared.dims)
         launch.dim[launch.dims++] = dim;
     launch.blocks += blocks;

@@ -80,11 +80,16 @@ __device__ __noinline__ void sweep(Region region) {
     sweep_here<kBytes, kHash, false, Numbers>(region);
 }
 
+/// A patch is hashed when it is staged.
+__device__ inline bool sweeps_hash() {
+    return wants(shared_job().requested, Requested::hash) && !is_patched();
+}
+
 /// A sweep contains only what is requested. Indices need no sweep of their own.
 template <typename Findings, typename Numbers, unsigned kBytes>
 __device__ void requested_sweep(Region region) {
     const Requested requested = shared_job().requested;
-    if (wants(requested, Requested::hash)) return sweep<kBytes, true, Numbers>(region);
+    if (sweeps_hash()) return sweep<kBytes, true, Numbers>(region);
     if (wants(requested, Requested::printed | Requested::indices))
         return sweep<kBytes, false, Numbers>(region);
     return sweep<kBytes, false, Findings>(region);
@@ -103,7 +108,7 @@ __device__ void sweep_complex(Region region) {
 template <typename Numbers, unsigned kBytes>
 __device__ void sweep_finite(Region region) {
     const Requested requested = shared_job().requested;
-    if (wants(requested, Requested::hash)) return sweep<kBytes, true, Numbers>(region);
+    if (sweeps_hash()) return sweep<kBytes, true, Numbers>(region);
     if (wants(requested, Requested::printed | Requested::indices))
         return sweep<kBytes, false, Numbers>(region);
     leave({}, 0, 0, 0);  // there is neither NaN nor Inf
@@ -182,19 +187,69 @@ __device__ __noinline__ void sweep_staged(Region region) {
     const unsigned warp = threadIdx.x / 32;
     const unsigned parts = is_complex(shared_job().dtype) ? 2 : 1;
     region.from = shared().staged + threadIdx.x;
+    for (unsigned part = 0; threadIdx.x % 32 == 0 && part < parts; ++part)
+        kept_of_warp(part, warp) = Located{};
+    __syncwarp();
     for (std::int64_t left = all;; left -= step) {
         region.left = (left < kTileGroups ? left : kTileGroups) - threadIdx.x;
         region.end_elements = left <= step ? end_elements : 0;
         stage(first_group_of(region.first_turn), region.left);
         sweep_region(region);
         for (unsigned part = 0; threadIdx.x % 32 == 0 && part < parts; ++part) {
-            if (left == all) kept_of_warp(part, warp) = Located{};
             absorb(kept_of_warp(part, warp), left_by_warp(part, warp));
             left_by_warp(part, warp) = kept_of_warp(part, warp);
         }
         __syncwarp();
         if (left <= step) return;
         ++region.first_turn;
+    }
+}
+
+/// Sweeps patches without a result for each. Only indices need these, because a thread's groups are not in
+/// order from patch to patch.
+template <unsigned kBytes, typename Numbers>
+__device__ __noinline__ void sweep_patches(const Region& region) {
+    Numbers numbers;
+    Turn turn;
+    turn.from = shared().staged + threadIdx.x;
+    turn.groups = kGroups;
+    turn.in_last = 16 / kBytes;
+    const std::int64_t step = groups_to_next_turn();
+    for (std::int64_t left = region.left; left > 0; left -= step) {
+        stage(first_group_of(turn.number), left);
+        unsigned words[kWords];
+#pragma unroll
+        for (unsigned k = 0; k < kGroups; ++k) {
+            const uint4 group = turn.from[k * kBlockThreads];
+            words[k * 4] = group.x;
+            words[k * 4 + 1] = group.y;
+            words[k * 4 + 2] = group.z;
+            words[k * 4 + 3] = group.w;
+        }
+        numbers.add(words, turn);
+        ++turn.number;
+    }
+    numbers.template finish<false>();
+}
+
+/// Returns false for kinds and requests that are rare among transposed tensors.
+__device__ bool sweep_common_patches(const Region& region) {
+    const DeviceJob& job = shared_job();
+    if (!is_patched() || !wants(job.requested, Requested::printed) ||
+        wants(job.requested, Requested::indices))
+        return false;
+    switch (job.dtype) {
+        case DType::float32:
+            sweep_patches<4, RealNumbers<Float32>>(region);
+            return true;
+        case DType::float16:
+            sweep_patches<2, RealNumbers<Float16>>(region);
+            return true;
+        case DType::bfloat16:
+            sweep_patches<2, RealNumbers<BFloat16>>(region);
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -229,10 +284,11 @@ __device__ void sweep_job() {
     region.from = reinterpret_cast<const uint4*>(job.data) + first_group_of(0);
     if (bytes % 16 != 0) region = with_end(region, whole_groups);
     __syncwarp();
-    if (job.rank > 0 || job.data % 16 != 0 || job.bits.any())
-        sweep_staged(region);
-    else if (!sweep_common(region))
+    if (job.rank > 0 || job.data % 16 != 0 || job.bits.any()) {
+        if (!sweep_common_patches(region)) sweep_staged(region);
+    } else if (!sweep_common(region)) {
         sweep_region(region);
+    }
 }
 
 /// Fetches what only some jobs need.

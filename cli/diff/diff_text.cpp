@@ -28,7 +28,7 @@ std::string inputs_text(Agreement inputs) {
         case Agreement::not_seen:
             return "no difference seen in the inputs";
         default:
-            return "inputs not recorded";
+            return "inputs not compared";
     }
 }
 

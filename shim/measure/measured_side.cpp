@@ -10,6 +10,8 @@ Requested requested_in(StatsDetail detail) {
     switch (detail) {
         case StatsDetail::printed:
             return Requested::printed;
+        case StatsDetail::hashes:
+            return Requested::printed | Requested::hash;
         case StatsDetail::indices:
             return Requested::printed | Requested::indices;
         case StatsDetail::full:

@@ -460,6 +460,8 @@ source "$root/tests/gpu/level_2.sh"
 source "$root/tests/gpu/level_1.sh"
 # shellcheck source=compiled.sh
 source "$root/tests/gpu/compiled.sh"
+# shellcheck source=diff.sh
+source "$root/tests/gpu/diff.sh"
 # shellcheck source=triage.sh
 source "$root/tests/gpu/triage.sh"
 # shellcheck source=two_gpus.sh

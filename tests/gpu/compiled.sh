@@ -30,6 +30,21 @@ compiled_modes_case() {
         grep -q 'after_launch - triton_.*norm' "$case_folder/log"
 }
 
+# compiled_kernels_case WRAPPER: the tuned kernel, too, is measured only as the wrapper launches it.
+compiled_kernels_case() {
+    local -x TORCHINDUCTOR_CPP_WRAPPER=$1
+    need_gpu && compiled_alike "$root/tests/gpu/compiled_victim.py" kernels || return
+    [[ $(grep -c '^\[ *before_launch - scale_rows_[0-9]* - factors\|^\[ *before_launch - scale_rows_[0-9]* - arg1_1' "$case_folder/log") == 2 ]] &&
+        [[ $(grep -c '^\[ *after_launch - scale_rows_[0-9]* - buf' "$case_folder/log") -ge 2 ]] &&
+        [[ $(grep -c '^\[ *after_launch - square_[0-9]* - buf' "$case_folder/log") -ge 1 ]]
+}
+
+compiled_raises_case() {
+    local -x TORCHINDUCTOR_CPP_WRAPPER=$1
+    need_gpu && compiled_alike "$root/tests/gpu/compiled_victim.py" raises || return
+    [[ $(grep -c 'Error ' "$case_folder/bare/stdout") == 2 ]]
+}
+
 compiled_nan_case() {
     need_gpu || return
     run_in nan 200 env LD_PRELOAD="$library" AOTI_DBG_CHECK=nan AOTI_DBG_LOG="$case_folder/nan/log" \
@@ -48,6 +63,10 @@ compiled_fault_case() {
 compiled_cases() {
     check "torch.compile: programs" compiled_programs_case extern_kernels.addmm
     check "torch.compile: C++ wrappers" compiled_cpp_wrappers_case
+    check "torch.compile: the author's Triton kernels" compiled_kernels_case 0
+    check "torch.compile: the author's Triton kernels, C++ wrappers" compiled_kernels_case 1
+    check "torch.compile: an op that raises" compiled_raises_case 0
+    check "torch.compile: an op that raises, C++ wrappers" compiled_raises_case 1
     check "torch.compile: modes" compiled_modes_case
     check "torch.compile: NaN" compiled_nan_case
     check "torch.compile: illegal memory access" compiled_fault_case

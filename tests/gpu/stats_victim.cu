@@ -190,6 +190,42 @@ void check_bytes(const Device& device, Random& random) {
             }
 }
 
+/// Measures transposed tensors that are read in patches, by one patch and many, alone and with outer
+/// dimensions.
+void check_patches(const Device& device, Random& random, std::uint64_t contents) {
+    OneByOne one(device);
+    for (std::uint64_t number = 0; number < kDTypes; ++number) {
+        const auto dtype = static_cast<DType>(number);
+        const std::int64_t in_patch = kPatchBytes / element_size(dtype);
+        const std::int64_t group = 16 / element_size(dtype);
+        for (std::uint64_t content = 0; content < contents; ++content) {
+            const auto rows = in_patch * static_cast<std::int64_t>(1 + below(random, 3));
+            const auto columns = kPatchColumns * static_cast<std::int64_t>(1 + below(random, 3));
+            const std::int64_t pitch = rows + group * static_cast<std::int64_t>(below(random, 3));
+            Sample sample;
+            sample.dtype = dtype;
+            sample.sizes = {rows, columns};
+            sample.strides = {1, pitch};
+            if (below(random, 2) == 0) {
+                sample.sizes = {2, 3, rows, columns};
+                sample.strides = {3 * pitch * columns, pitch * columns, 1, pitch};
+            }
+            sample.storage.resize(static_cast<std::size_t>(6 * pitch * columns) * element_size(dtype));
+            fill(sample, static_cast<Content>(content), random);
+            const DeviceMemory memory(sample.storage.size());
+            memory.fill_from(sample.storage.data(), sample.storage.size());
+            STATS_DRIVER(cuCtxSynchronize);
+            const TensorView view = sample.view(memory.pointer());
+            if (prepare_job(view, kEverything).job.strided_load != StridedLoad::patches)
+                fault("not in patches", sample.name());
+            for (const Requested requested :
+                 {kEverything, Requested::printed | Requested::hash, Requested::hash, Requested::indices})
+                for (std::uint32_t blocks : {0U, 1U, 7U})
+                    check(sample, requested, one.measure(view, requested, blocks));
+        }
+    }
+}
+
 /// Places a NaN last, for lengths that end anywhere in a thread's and a block's share.
 void check_ends(const Device& device) {
     OneByOne one(device);
@@ -327,6 +363,7 @@ int main(int argc, char** argv) {
     Random random(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
     check_matrix(device, argc > 2 ? std::atoi(argv[2]) : 45, random);
     check_bytes(device, random);
+    check_patches(device, random, argc <= 2 ? kContents : 1);
     check_ends(device);
     if (argc <= 2) {
         check_accuracy(device, "mean 1, std 0.01", 100003, 1, 0.01, false);

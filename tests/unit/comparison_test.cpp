@@ -42,21 +42,28 @@ class Writer {
         end_call(kernel, number, after);
     }
     std::uint32_t begin_call(const std::string& kernel, const std::vector<Value>& before) {
-        const SiteFacts site = site_of(kernel);
+        const SiteFacts site = site_with_nodes(kernel);
         add(EventSide::before, &site, before, call_);
         ++nesting_;
         return call_++;
     }
     void end_call(const std::string& kernel, std::uint32_t number, const std::vector<Value>& after) {
-        const SiteFacts site = site_of(kernel);
+        const SiteFacts site = site_with_nodes(kernel);
         --nesting_;
         if (!after.empty()) add(EventSide::after, &site, after, number);
     }
     void end(const std::vector<Value>& outputs) { add(EventSide::outputs, nullptr, outputs, kNoCallNumber); }
 
     std::string file;
+    std::vector<std::string> nodes;  // of the calls that follow
 
   private:
+    [[nodiscard]] SiteFacts site_with_nodes(const std::string& kernel) const {
+        SiteFacts site = site_of(kernel);
+        site.source_nodes = nodes;
+        return site;
+    }
+
     void add(EventSide side, const SiteFacts* site, const std::vector<Value>& values, std::uint32_t number) {
         std::vector<std::unique_ptr<ArgumentFacts>> facts;
         std::vector<std::unique_ptr<HeldTensor>> tensors;
@@ -223,6 +230,31 @@ TEST_CASE("A difference that comes from a call without a partner begins where it
     CHECK(result.beginnings[0].origin == Origin::alone);
     CHECK(result.follow == 1);
     CHECK(result.only_first_calls == 1);
+}
+
+TEST_CASE("Calls of different forms are compared by their only result if they compute the same nodes") {
+    const auto build = [](const std::string& kernel, float number, const std::vector<std::string>& nodes) {
+        Writer writer;
+        writer.nodes = nodes;
+        writer.begin(0, {{"arg0_1", 1}});
+        std::vector<Value> read{{"arg0_1", 1}};
+        if (kernel == "template") read.push_back({"arg9_1", 5});
+        std::vector<Value> after = read;
+        after.push_back({"buf0", number, Role::writes});
+        writer.call(kernel, read, after);
+        writer.nodes = {"other"};
+        writer.call("second", {{"buf0", number}}, {{"buf1", number, Role::writes}});
+        writer.end({{"buf1", number}});
+        return writer.file;
+    };
+    const auto first_of = [&](const std::string& kernel, const std::vector<std::string>& nodes) {
+        const Comparison result = compared(build("addmm", 3, {"linear", "t"}), build(kernel, 4, nodes));
+        REQUIRE(result.beginnings.size() == 1);
+        return result.beginnings[0].call;
+    };
+    CHECK(first_of("template", {"linear", "t"}) == 0);
+    CHECK(first_of("template", {"linear", "relu"}) == 1);
+    CHECK_FALSE(compared(build("addmm", 3, {"linear"}), build("template", 3, {"linear"})).is_different());
 }
 
 TEST_CASE("A weight that differs is named even if its first reader hides it") {

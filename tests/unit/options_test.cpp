@@ -191,7 +191,7 @@ TEST_CASE("A switch accepts on and off, 1 and 0, and nothing else") {
     CHECK(parse({{"AOTI_DBG_STATS", "FULL"}}).options.stats == StatsDetail::full);
     const Options bits = parse({{"AOTI_DBG_RECORD", "bits"}}).options;
     CHECK((bits.levels.stats && !bits.levels.files && bits.level_given));
-    CHECK((bits.stats == StatsDetail::full && bits.format == OutputFormat::none));
+    CHECK((bits.stats == StatsDetail::hashes && bits.format == OutputFormat::none));
     CHECK(parse({{"AOTI_DBG_RECORD", "full"}, {"AOTI_DBG_STATS", "indices"}}).options.stats ==
           StatsDetail::indices);
     CHECK(parse({{"AOTI_DBG_RECORD", "full"}}).options.levels.files);

@@ -106,7 +106,7 @@ TEST_CASE("Rows of whole groups of 16 bytes are recognized") {
         StatisticsLaunch launch;
         const TensorView view{reinterpret_cast<const void*>(data), DType::float16, sizes, strides};
         REQUIRE(add_job(launch, view, Requested::indices, 1, 0));
-        return launch.job[0].is_in_groups;
+        return launch.job[0].strided_load == StridedLoad::groups;
     };
     CHECK(is_in_groups({10, 64}, {192, 1}));
     CHECK(is_in_groups({10, 3, 64}, {1920, 192, 1}));
@@ -115,6 +115,30 @@ TEST_CASE("Rows of whole groups of 16 bytes are recognized") {
     CHECK_FALSE(is_in_groups({10, 64}, {196, 1}));
     CHECK_FALSE(is_in_groups({10, 64}, {192, 2}));
     CHECK_FALSE(is_in_groups({10, 64}, {192, 1}, 4104));
+}
+
+TEST_CASE("Transposed tensors that whole patches cover are recognized") {
+    const auto is_in_patches = [](std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides,
+                                  std::uintptr_t data = 4096, MathBits bits = {}) {
+        StatisticsLaunch launch;
+        TensorView view{reinterpret_cast<const void*>(data), DType::float16, sizes, strides};
+        view.bits = bits;
+        REQUIRE(add_job(launch, view, Requested::hash, 1, 0));
+        return launch.job[0].strided_load == StridedLoad::patches;
+    };
+    CHECK(is_in_patches({64, 128}, {1, 64}));
+    CHECK(is_in_patches({64, 128}, {1, 72}));
+    CHECK(is_in_patches({3, 128, 256}, {128 * 256, 1, 128}));
+    CHECK(is_in_patches({2, 3, 64, 128}, {64, 128 * 128, 1, 128}));
+    CHECK_FALSE(is_in_patches({64, 128}, {1, 68}));
+    CHECK_FALSE(is_in_patches({32, 128}, {1, 32}));
+    CHECK_FALSE(is_in_patches({64, 120}, {1, 64}));
+    CHECK_FALSE(is_in_patches({64, 128}, {2, 128}));
+    CHECK_FALSE(is_in_patches({128, 64, 128}, {1, 128, 128 * 64}));
+    CHECK_FALSE(is_in_patches({64, 128}, {1, 64}, 4104));
+    MathBits negative;
+    negative.negative = true;
+    CHECK_FALSE(is_in_patches({64, 128}, {1, 64}, 4096, negative));
 }
 
 TEST_CASE("The launch fits into a kernel's parameters") {

@@ -124,15 +124,20 @@ bool check_data(const DeviceJob& job, std::uint32_t j, const JobTensor& tensor) 
     return faults("job %u: [%#llx, +%zu) is not allocated", j, static_cast<unsigned long long>(begin), bytes);
 }
 
-/// Checks for whole groups of 16 bytes, which the job's flag promises to vector loads.
-bool check_groups(const DeviceJob& job, std::uint32_t j, const JobTensor& tensor) {
-    if (!job.is_in_groups) return true;
+/// Checks what the job promises to vector loads: whole groups of 16 bytes, or whole patches.
+bool check_loads(const DeviceJob& job, std::uint32_t j, const JobTensor& tensor) {
+    if (job.strided_load == aoti_dbg::StridedLoad::elements) return true;
+    const bool in_groups = job.strided_load == aoti_dbg::StridedLoad::groups;
     const std::int64_t group = 16 / job.bytes;
-    bool whole = job.rank > 0 && job.data % 16 == 0;
-    for (std::uint32_t d = 0; d < job.rank; ++d)
-        whole = whole && (d + 1U == job.rank ? tensor.strides[d] == 1 && tensor.sizes[d] % group == 0
-                                             : tensor.strides[d] % group == 0);
-    return whole || faults("job %u: no rows of whole groups", j);
+    const int contiguous = job.rank - (in_groups ? 1 : 2);
+    bool whole = contiguous >= 0 && job.data % 16 == 0;
+    for (int d = 0; whole && d < job.rank; ++d)
+        whole = d == contiguous ? tensor.strides[d] == 1 : tensor.strides[d] % group == 0;
+    if (whole && in_groups) whole = tensor.sizes[contiguous] % group == 0;
+    if (whole && !in_groups)
+        whole = tensor.sizes[contiguous] * job.bytes % aoti_dbg::kPatchBytes == 0 &&
+                tensor.sizes[contiguous + 1] % aoti_dbg::kPatchColumns == 0;
+    return whole || faults("job %u: no whole %s", j, in_groups ? "groups" : "patches");
 }
 
 /// Returns the elements in logical order, as in a contiguous tensor.
@@ -209,7 +214,7 @@ bool measure(const std::byte* const* p, const LaunchShape& shape) {
     for (std::uint32_t j = 0; j < launch.jobs; ++j) {
         const DeviceJob& job = launch.job[j];
         JobTensor tensor;
-        if (!find_tensor(launch, j, tensor) || !check_data(job, j, tensor) || !check_groups(job, j, tensor))
+        if (!find_tensor(launch, j, tensor) || !check_data(job, j, tensor) || !check_loads(job, j, tensor))
             return false;
         const ResultShape lines = aoti_dbg::shape_of(tensor.view, job.requested, job.blocks);
         if (!is_known(job.lines, lines.lines() * sizeof(ResultLine)) || job.lines % alignof(ResultLine) != 0)

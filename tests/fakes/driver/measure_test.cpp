@@ -213,7 +213,7 @@ TEST_CASE("Rows of incomplete groups fault if the job claims whole groups") {
     REQUIRE(device.add(
         parameters, view_of(Device::upload(std::vector<float>(100)), DType::float32, sizes, strides), kAll));
     CHECK(device.run(parameters) == CUDA_SUCCESS);
-    parameters.job[0].is_in_groups = true;
+    parameters.job[0].strided_load = StridedLoad::groups;
     CHECK(device.run(parameters) == CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 

@@ -1,0 +1,136 @@
+// Reads a transposed tensor in patches. In memory, the elements of its last dimension but one are neighbors,
+// and those of the last dimension, which make a group, are far apart. A block loads a patch in rows of memory
+// and turns it in shared memory, so that it reads each byte once.
+#pragma once
+
+#include "stats_kernels/content_hash.hpp"
+#include "stats_kernels/device_block.cuh"
+#include "stats_kernels/device_elements.cuh"
+
+namespace aoti_dbg::device {
+
+/// A row of memory: `kPatchBytes` for each index of the last dimension.
+inline constexpr unsigned kChunks = kPatchBytes / 16;
+
+__device__ inline bool is_patched() {
+    return shared_job().strided_load == StridedLoad::patches;
+}
+
+/// Returns the number of the calling thread's first group, from the first group of the patch.
+__device__ inline std::uint64_t group_in_patch() {
+    const unsigned columns = kPatchColumns * shared_job().bytes / 16;
+    return threadIdx.x / columns * shared().patch.in_row + threadIdx.x % columns;
+}
+
+__device__ inline Patch patch_of(std::uint64_t tile) {
+    const DeviceJob& job = shared_job();
+    const DeviceDim* dims = shared_dims();
+    const DeviceDim across = dims[job.rank - 1];
+    const DeviceDim along = dims[job.rank - 2];
+    const unsigned in_patch = kPatchBytes / job.bytes;  // rows
+    const unsigned columns = kPatchColumns * job.bytes / 16;
+    const std::uint64_t wide = static_cast<std::uint64_t>(across.size) / kPatchColumns;
+    const std::uint64_t high = static_cast<std::uint64_t>(along.size) / in_patch;
+    const std::uint64_t band = divide(tile, wide);
+    const std::uint64_t outer = divide(band, high);
+    const std::uint64_t column = (tile - band * wide) * kPatchColumns;
+    const std::uint64_t row = (band - outer * high) * in_patch;
+    Patch patch;
+    patch.in_row = static_cast<std::uint64_t>(across.size) * job.bytes / 16;
+    patch.group =
+        (outer * static_cast<std::uint64_t>(along.size) + row) * patch.in_row + column * job.bytes / 16;
+    patch.step = kBlockThreads / columns * patch.in_row;
+    patch.offset = static_cast<std::int64_t>(row) + static_cast<std::int64_t>(column) * across.stride;
+    std::uint64_t rest = outer;
+    for (int d = job.rank - 3; d >= 0; --d) {
+        const auto size = static_cast<std::uint64_t>(dims[d].size);
+        const std::uint64_t next = divide(rest, size);
+        patch.offset += static_cast<std::int64_t>(rest - next * size) * dims[d].stride;
+        rest = next;
+    }
+    return patch;
+}
+
+/// Neighboring threads turn elements of far columns. This spreads the columns over the banks.
+__device__ inline unsigned place_in_patch(unsigned column, unsigned chunk, unsigned in_group) {
+    return column * kChunks + (chunk ^ column / in_group % kChunks);
+}
+
+/// Reads a group of the turned patch from shared memory.
+template <unsigned kBytes>
+__device__ uint4 turned_group(unsigned row, unsigned first_column) {
+    using Bits = typename ElementBits<kBytes>::Type;
+    constexpr unsigned kInGroup = 16 / kBytes;
+    const unsigned chunk = row * kBytes / 16;
+    unsigned words[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (unsigned i = 0; i < kInGroup; ++i) {
+        const uint4* const at = &shared().staged[place_in_patch(first_column + i, chunk, kInGroup)];
+        put(words, i, reinterpret_cast<const Bits*>(at)[row % kInGroup]);
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+/// Stages a patch. Returns the hash of the calling thread's groups, because a sweep does not know their
+/// numbers.
+template <unsigned kBytes>
+__device__ std::uint64_t stage_patch(const Patch& patch) {
+    constexpr unsigned kInGroup = 16 / kBytes;
+    constexpr unsigned kColumns = kPatchColumns / kInGroup;  // of groups
+    const DeviceJob& job = shared_job();
+    const auto* data = reinterpret_cast<const unsigned char*>(job.data);
+    const std::int64_t stride = shared_dims()[job.rank - 1].stride;
+    uint4 groups[kGroups];
+#pragma unroll
+    for (unsigned k = 0; k < kGroups; ++k) {
+        const unsigned number = threadIdx.x + k * kBlockThreads;
+        const std::int64_t offset = patch.offset + number / kChunks * stride + number % kChunks * kInGroup;
+        groups[k] = *reinterpret_cast<const uint4*>(data + offset * kBytes);
+    }
+    __syncthreads();  // all have swept the previous patch
+    if (threadIdx.x == 0) shared().patch = patch;
+#pragma unroll
+    for (unsigned k = 0; k < kGroups; ++k) {
+        const unsigned number = threadIdx.x + k * kBlockThreads;
+        shared().staged[place_in_patch(number / kChunks, number % kChunks, kInGroup)] = groups[k];
+    }
+    __syncthreads();
+    const unsigned row = threadIdx.x / kColumns;
+    const unsigned column = threadIdx.x % kColumns * kInGroup;
+#pragma unroll
+    for (unsigned k = 0; k < kGroups; ++k)
+        groups[k] = turned_group<kBytes>(row + k * (kBlockThreads / kColumns), column);
+    __syncthreads();
+    const std::uint64_t first = patch.group + group_in_patch();
+    std::uint64_t hash = 0;
+#pragma unroll
+    for (unsigned k = 0; k < kGroups; ++k) {
+        shared().staged[threadIdx.x + k * kBlockThreads] = groups[k];
+        hash += hash_group(first + k * patch.step, std::uint64_t{groups[k].y} << 32U | groups[k].x,
+                           std::uint64_t{groups[k].w} << 32U | groups[k].z);
+    }
+    return hash;
+}
+
+__device__ std::uint64_t stage_and_hash(const Patch& patch) {
+    switch (shared_job().bytes) {
+        case 1:
+            return stage_patch<1>(patch);
+        case 2:
+            return stage_patch<2>(patch);
+        case 4:
+            return stage_patch<4>(patch);
+        case 8:
+            return stage_patch<8>(patch);
+        default:
+            return stage_patch<16>(patch);
+    }
+}
+
+/// All threads of the block call it together.
+__device__ __noinline__ void stage_patch(std::uint64_t tile) {
+    const std::uint64_t hash = stage_and_hash(patch_of(tile));
+    if (wants(shared_job().requested, Requested::hash)) leave_hash(hash);
+}
+
+}  // namespace aoti_dbg::device
