@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "compare/recorded_run.hpp"
+#include "compare/repetition.hpp"
 #include "compare/rule.hpp"
 #include "compare/saved_tensors.hpp"
 
@@ -41,6 +42,7 @@ struct Evidence {
     Rule rule = {};
     SavedTensors* first = nullptr;
     SavedTensors* second = nullptr;
+    const RepetitionsOfBoth* repetitions = nullptr;  // with RuleKind::derived
 };
 
 /// With RuleKind::derived, `different` is not final: settle() decides. RuleKind::automatic is as `bits`.

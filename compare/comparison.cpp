@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "compare/reference.hpp"
@@ -97,7 +98,12 @@ constexpr std::size_t kMostWaiting = 256;
 /// runs in any order.
 class Pairs {
   public:
-    explicit Pairs(const Method& method) : method_(method) { result_.rule = method.evidence.rule; }
+    explicit Pairs(const Method& method) : method_(method) {
+        result_.rule = method.evidence.rule;
+        const RuleKind kind = method.evidence.rule.kind;
+        if (kind == RuleKind::automatic || kind == RuleKind::derived)
+            method_.evidence.repetitions = &repetitions_;
+    }
 
     Comparison compared(RunReader& first, RunReader& second) {
         bool has_more = true;
@@ -113,6 +119,7 @@ class Pairs {
             drop_oldest(theirs_, result_.only_second_runs);
         }
         pair_by_order(0);
+        judge_pending();
         result_.only_first_runs += ours_.size();
         result_.only_second_runs += theirs_.size();
         return std::move(result_);
@@ -139,7 +146,7 @@ class Pairs {
         if (one == ours_.end() || other == theirs_.end() ||
             one->second.model_name != other->second.model_name)
             return;
-        add_runs(one->second, other->second, method_, result_);
+        judge_later(one->second, other->second);
         ours_.erase(one);
         theirs_.erase(other);
     }
@@ -164,10 +171,25 @@ class Pairs {
                 ++run;
                 continue;
             }
-            add_runs(run->second, partner->second, method_, result_);
+            judge_later(run->second, partner->second);
             theirs_.erase(partner);
             run = ours_.erase(run);
         }
+    }
+
+    /// Judges a pair when the next one has shown how far equal calls may be apart.
+    void judge_later(RecordedRun& first, RecordedRun& second) {
+        if (method_.evidence.repetitions != nullptr) {
+            repetitions_.first.add(first);
+            repetitions_.second.add(second);
+        }
+        judge_pending();
+        pending_.emplace(std::move(first), std::move(second));
+    }
+
+    void judge_pending() {
+        if (pending_) add_runs(pending_->first, pending_->second, method_, result_);
+        pending_.reset();
     }
 
     static void drop_oldest(Waiting& waiting, std::uint64_t& without_partner) {
@@ -176,10 +198,12 @@ class Pairs {
                 std::ranges::min_element(waiting, {}, [](const auto& one) { return one.first.second; }));
     }
 
-    const Method& method_;
+    Method method_;
     Comparison result_;
+    RepetitionsOfBoth repetitions_;
     Waiting ours_;
     Waiting theirs_;
+    std::optional<std::pair<RecordedRun, RecordedRun>> pending_;
 };
 
 void add_runs(const RecordedRun& first, const RecordedRun& second, const RunDivergence& found,

@@ -5,15 +5,6 @@
 namespace aoti_dbg::compare {
 namespace {
 
-bool is_input(const RecordedTensor& tensor) {
-    const Role role = tensor.facts->role;
-    return !tensor.is_unwritten && role != Role::writes && role != Role::makes;
-}
-
-bool is_output(const RecordedTensor& tensor) {
-    return tensor.tensor != nullptr && tensor.facts->role != Role::reads;
-}
-
 bool is_tensor(const TensorPair& pair) {
     return pair.first->tensor != nullptr && pair.second != nullptr && pair.second->tensor != nullptr;
 }
@@ -132,7 +123,8 @@ const TensorPair* Judge::judge_outputs(const RecordedCall& first, const Recorded
         if (derives() && result.inputs != Agreement::different && differs(pair) && is_tensor(pair)) {
             if (!rounding) rounding = rounding_of(first, second);
             roughest_ = rougher(roughest_, *rounding);
-            const Spread allowed = may_jump ? kApart : allowed_after(*rounding, *pair.first, inputs.spread);
+            const Spread allowed =
+                may_jump ? kApart : allowed_for_result(first, second, *rounding, *pair.first, inputs.spread);
             settle(pair.compared, allowed);
             if (differs(pair) && differing == nullptr) result.allowed = allowed;
         }
@@ -142,6 +134,17 @@ const TensorPair* Judge::judge_outputs(const RecordedCall& first, const Recorded
         if (differs(pair) && differing == nullptr) differing = &pair;
     }
     return differing;
+}
+
+Spread Judge::allowed_for_result(const RecordedCall& first, const RecordedCall& second,
+                                 const Rounding& rounding, const RecordedTensor& result,
+                                 const Spread& inputs) const {
+    Spread allowed = allowed_after(rounding, result, inputs);
+    if (evidence_.repetitions == nullptr) return allowed;
+    for (const Spread& seen : {evidence_.repetitions->first.spread_at(*first.site),
+                               evidence_.repetitions->second.spread_at(*second.site)})
+        if (seen.shift > 0 || seen.range > 0 || seen.typical > 0) allowed = wider(allowed, seen);
+    return allowed;
 }
 
 /// Returns Origin::none if an earlier call explains the difference.

@@ -69,6 +69,10 @@ class Judge {
     const TensorPair* judge_outputs(const RecordedCall& first, const RecordedCall& second,
                                     std::vector<TensorPair>& pairs, const Inputs& inputs,
                                     CallDivergence& result);
+    /// Rounding, and what equal calls of one recording showed.
+    [[nodiscard]] Spread allowed_for_result(const RecordedCall& first, const RecordedCall& second,
+                                            const Rounding& rounding, const RecordedTensor& result,
+                                            const Spread& inputs) const;
     Origin origin_of(const RecordedTensor& tensor, std::uint32_t& last_equal) const;
     void conclude(bool parts, const TensorPair* differing, bool has_new, CallDivergence& result);
     void record(const std::vector<TensorPair>& before, const std::vector<TensorPair>& after,

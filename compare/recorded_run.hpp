@@ -26,6 +26,17 @@ struct RecordedTensor {
     std::vector<std::byte> values;  // all elements if there are few, else empty
 };
 
+/// Whether its contents before the call may matter to the call.
+inline bool is_input(const RecordedTensor& tensor) {
+    const Role role = tensor.facts->role;
+    return !tensor.is_unwritten && role != Role::writes && role != Role::makes;
+}
+
+/// Whether the call may have written it.
+inline bool is_output(const RecordedTensor& tensor) {
+    return tensor.tensor != nullptr && tensor.facts->role != Role::reads;
+}
+
 struct RecordedCall {
     const SiteFacts* site = nullptr;
     std::uint32_t call = kNoCallNumber;

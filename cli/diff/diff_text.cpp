@@ -160,7 +160,7 @@ void append_counts(const Comparison& comparison, std::string& out) {
 std::string rule_text(const Comparison& comparison) {
     using compare::RuleKind;
     static constexpr const char* kDerived =
-        "derived from dtypes, lengths of reductions, and the differences of each call's inputs";
+        "derived from dtypes, lengths of reductions, equal calls, and the differences of each call's inputs";
     switch (comparison.rule.kind) {
         case RuleKind::given:
             return "|Δ| <= " + number_text(comparison.rule.given.absolute) + " + " +

@@ -257,6 +257,22 @@ TEST_CASE("Calls of different forms are compared by their only result if they co
     CHECK_FALSE(compared(build("addmm", 3, {"linear"}), build("template", 3, {"linear"})).is_different());
 }
 
+TEST_CASE("Another build may differ by as much as equal calls of one build do") {
+    const auto build = [](const std::string& kernel, const std::vector<float>& numbers) {
+        Writer writer;
+        for (std::uint32_t run = 0; run < numbers.size(); ++run) {
+            writer.begin(run, {{"arg0_1", 1}});
+            writer.call(kernel, {{"arg0_1", 1}}, {{"buf0", numbers[run], Role::writes}});
+            writer.end({{"buf0", numbers[run]}});
+        }
+        return writer.file;
+    };
+    CHECK(compared(build("scatter_1", {3, 3}), build("scatter_2", {3.2F, 3.2F})).diverge == 2);
+    CHECK(compared(build("scatter_1", {3, 3.5F}), build("scatter_2", {3.2F, 3.2F})).diverge == 0);
+    CHECK(compared(build("scatter_1", {3, 3}), build("scatter_2", {3.2F, 2.8F})).diverge == 0);
+    CHECK(compared(build("scatter_1", {3, 3.5F}), build("scatter_2", {9, 9})).diverge == 2);
+}
+
 TEST_CASE("A weight that differs is named even if its first reader hides it") {
     const auto build = [](float weight) {
         Writer writer;
