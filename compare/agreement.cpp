@@ -171,10 +171,14 @@ std::shared_ptr<const ElementDifference> compare_elements(const RecordedTensor& 
     if (evidence.first == nullptr || evidence.second == nullptr || !evidence.first->has(first) ||
         !evidence.second->has(second))
         return nullptr;
-    const std::optional<std::vector<std::byte>> ours = evidence.first->elements_of(first);
-    const std::optional<std::vector<std::byte>> theirs =
-        ours ? evidence.second->elements_of(second) : std::nullopt;
-    return theirs ? result(*ours, *theirs) : nullptr;
+    if (evidence.known != nullptr)
+        if (std::shared_ptr<const ElementDifference> known = evidence.known->of(first, second)) return known;
+    const std::optional<SavedElements> ours = evidence.first->elements_of(first);
+    const std::optional<SavedElements> theirs = ours ? evidence.second->elements_of(second) : std::nullopt;
+    if (!theirs) return nullptr;
+    std::shared_ptr<const ElementDifference> found = result(ours->bytes, theirs->bytes);
+    if (evidence.known != nullptr) evidence.known->add(first, second, found);
+    return found;
 }
 
 Compared compare(const RecordedTensor& first, const RecordedTensor& second, const Evidence& evidence) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "compare/known_differences.hpp"
 #include "compare/recorded_run.hpp"
 #include "compare/repetition.hpp"
 #include "compare/rule.hpp"
@@ -43,6 +44,7 @@ struct Evidence {
     SavedTensors* first = nullptr;
     SavedTensors* second = nullptr;
     const RepetitionsOfBoth* repetitions = nullptr;  // with RuleKind::derived
+    KnownDifferences* known = nullptr;               // of one pair of recordings and one rule
 };
 
 /// With RuleKind::derived, `different` is not final: settle() decides. RuleKind::automatic is as `bits`.

@@ -100,6 +100,7 @@ class Pairs {
   public:
     explicit Pairs(const Method& method) : method_(method) {
         result_.rule = method.evidence.rule;
+        method_.evidence.known = &known_;
         const RuleKind kind = method.evidence.rule.kind;
         if (kind == RuleKind::automatic || kind == RuleKind::derived)
             method_.evidence.repetitions = &repetitions_;
@@ -201,6 +202,7 @@ class Pairs {
     Method method_;
     Comparison result_;
     RepetitionsOfBoth repetitions_;
+    KnownDifferences known_;
     Waiting ours_;
     Waiting theirs_;
     std::optional<std::pair<RecordedRun, RecordedRun>> pending_;

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "compare/recorded_run.hpp"
 
 namespace aoti_dbg::compare {
+
+struct SavedElements {
+    std::span<const std::byte> bytes;  // in logical order
+    std::shared_ptr<const void> owner;
+};
 
 class SavedTensors {
   public:
@@ -17,8 +23,8 @@ class SavedTensors {
     SavedTensors& operator=(const SavedTensors&) = delete;
 
     [[nodiscard]] virtual bool has(const RecordedTensor& tensor) = 0;
-    /// Returns the elements in logical order, or nothing if the tensor was not saved or cannot be read.
-    virtual std::optional<std::vector<std::byte>> elements_of(const RecordedTensor& tensor) = 0;
+    /// Returns nothing if the tensor was not saved or cannot be read.
+    virtual std::optional<SavedElements> elements_of(const RecordedTensor& tensor) = 0;
 };
 
 }  // namespace aoti_dbg::compare

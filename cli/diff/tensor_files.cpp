@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <numeric>
 
-#include "base/file_bytes.hpp"
 #include "base/fnv.hpp"
+#include "base/mapped_file.hpp"
 #include "cli/recorded_file.hpp"
 #include "serializer/event_fields.hpp"
 #include "serializer/event_words.hpp"
@@ -51,6 +52,11 @@ PtView in_shape(PtView view, const TensorFacts& facts) {
         permuted.strides[order[i]] = view.strides[i];
     }
     return permuted;
+}
+
+std::span<const std::byte> contiguous(const PtView& view, std::uint64_t count) {
+    const std::size_t size = element_size(view.dtype);
+    return view.storage.subspan(static_cast<std::size_t>(view.storage_offset) * size, count * size);
 }
 
 /// Copies the elements in logical order.
@@ -104,13 +110,14 @@ bool TensorFiles::has(const compare::RecordedTensor& tensor) {
     return file_of(tensor) != nullptr;
 }
 
-std::optional<std::vector<std::byte>> TensorFiles::elements_of(const compare::RecordedTensor& tensor) {
+std::optional<compare::SavedElements> TensorFiles::elements_of(const compare::RecordedTensor& tensor) {
     const File* const file = file_of(tensor);
     if (file == nullptr || tensor.tensor == nullptr) return std::nullopt;
     const std::string path = (fs::path(folders_[file->folder]) / file->path).string();
-    const Result<std::string> content = read_regular_file(path, "a tensor", kMostBytes);
-    if (!content.ok()) return std::nullopt;
-    const Result<PtView> read = read_pt(std::as_bytes(std::span(content.value())));
+    Result<MappedFile> mapped = MappedFile::open(path);
+    if (!mapped.ok()) return std::nullopt;
+    auto content = std::make_shared<const MappedFile>(std::move(mapped.value()));
+    const Result<PtView> read = read_pt(content->bytes());
     if (!read.ok()) return std::nullopt;
     const PtView& view = read.value();
     const std::uint64_t count = element_count(view.sizes);
@@ -118,7 +125,11 @@ std::optional<std::vector<std::byte>> TensorFiles::elements_of(const compare::Re
     if (view.dtype != tensor.tensor->measured_dtype || view.bits.conjugate || view.bits.negative ||
         count != element_count(tensor.tensor->sizes) || count > kMostBytes / element_size(view.dtype))
         return std::nullopt;
-    return copied(in_shape(view, *tensor.tensor), count);
+    const PtView shaped = in_shape(view, *tensor.tensor);
+    if (collapse(shaped.sizes, shaped.strides).is_contiguous())
+        return compare::SavedElements{contiguous(shaped, count), std::move(content)};
+    auto elements = std::make_shared<const std::vector<std::byte>>(copied(shaped, count));
+    return compare::SavedElements{*elements, elements};
 }
 
 }  // namespace aoti_dbg::cli

@@ -16,7 +16,7 @@ class TensorFiles : public compare::SavedTensors {
     explicit TensorFiles(std::string events) : events_(std::move(events)) {}
 
     bool has(const compare::RecordedTensor& tensor) override;
-    std::optional<std::vector<std::byte>> elements_of(const compare::RecordedTensor& tensor) override;
+    std::optional<compare::SavedElements> elements_of(const compare::RecordedTensor& tensor) override;
 
   private:
     struct File {

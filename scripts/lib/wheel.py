@@ -65,6 +65,12 @@ def stripped(file: pathlib.Path) -> bytes:
         return copy.read_bytes()
 
 
+def description(readme: str) -> str:
+    """A package index shows this alone, so links to other files and their pictures would be broken."""
+    text = re.sub(r"!\[([^\]]*)\]\((?!https?:)[^)]*\)", r"*\1*", readme)
+    return re.sub(r"\[([^\]]+)\]\((?!https?:|#)[^)]+\)", r"\1", text)
+
+
 def metadata(project: dict, version: str) -> bytes:
     lines = [
         "Metadata-Version: 2.4",
@@ -80,7 +86,7 @@ def metadata(project: dict, version: str) -> bytes:
     for extra, requirements in project["optional-dependencies"].items():
         lines.append(f"Provides-Extra: {extra}")
         lines += [f'Requires-Dist: {requirement}; extra == "{extra}"' for requirement in requirements]
-    lines += ["Description-Content-Type: text/markdown", "", (ROOT / project["readme"]).read_text()]
+    lines += ["Description-Content-Type: text/markdown", "", description((ROOT / project["readme"]).read_text())]
     return "\n".join(lines).encode()
 
 

@@ -12,6 +12,7 @@ import hashlib
 import io
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -84,7 +85,12 @@ class Wheel(unittest.TestCase):
         self.assertEqual((metadata["Name"], metadata["Version"]), ("aoti-dbg", self.version))
         self.assertEqual(said.split()[1], self.version)
         self.assertEqual([line for line in metadata.get_all("Requires-Dist") if "extra ==" not in line], [])
-        self.assertEqual(metadata.get_payload(), (ROOT / "README.md").read_text())
+
+    def test_its_description_has_no_links_to_files_that_it_lacks(self):
+        metadata = email.message_from_bytes(self.archive.read(f"{self.info}/METADATA"))
+        links = re.findall(r"\]\(([^)]*)\)", metadata.get_payload())
+        self.assertEqual([link for link in links if not link.startswith(("http", "#"))], [])
+        self.assertIn("More about installing", metadata.get_payload())
 
     def test_its_record_has_the_hash_and_size_of_each_entry(self):
         rows = list(csv.reader(io.StringIO(self.archive.read(f"{self.info}/RECORD").decode())))
