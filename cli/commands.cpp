@@ -6,6 +6,7 @@
 #include "cli/diff/diff_command.hpp"
 #include "cli/doctor/doctor_command.hpp"
 #include "cli/explain/explain_command.hpp"
+#include "cli/replay/replay_command.hpp"
 #include "cli/report/report_command.hpp"
 #include "cli/run/run_command.hpp"
 #include "cli/show/show_command.hpp"
@@ -21,6 +22,7 @@ constexpr const char* kExamples =
     "  aoti-dbg run --triage -- python infer.py   explain a crash\n"
     "  aoti-dbg show aoti_dbg                     print the last calls\n"
     "  aoti-dbg diff before/ after/               find where two runs part\n"
+    "  aoti-dbg replay aoti_dbg                   run captured launches alone\n"
     "  aoti-dbg doctor                            check this machine\n";
 
 }  // namespace
@@ -31,6 +33,7 @@ Commands all_commands() {
     commands.push_back(std::make_unique<ShowCommand>());
     commands.push_back(std::make_unique<ReportCommand>());
     commands.push_back(std::make_unique<DiffCommand>());
+    commands.push_back(std::make_unique<ReplayCommand>());
     commands.push_back(std::make_unique<ExplainCommand>());
     commands.push_back(std::make_unique<DoctorCommand>());
     return commands;

@@ -82,6 +82,7 @@ void add_ends(const RecordedRun& first, const RecordedRun& second, const RunDive
     to.runs_with_other_outputs += found.all_outputs == Agreement::different ? 1 : 0;
     const Agreement ends = weaker(found.all_inputs, found.all_outputs);
     to.runs_with_close_ends += ends == Agreement::close ? 1 : 0;
+    to.runs_with_seen_ends += ends <= Agreement::not_seen ? 1 : 0;
     to.runs_with_unproven_ends += ends > Agreement::close ? 1 : 0;
     to.runs_without_outputs += first.has_outputs && second.has_outputs ? 0 : 1;
     to.runs_by_derived_rule += found.rule == RuleKind::derived ? 1 : 0;

@@ -65,6 +65,7 @@ struct Comparison {
     std::uint64_t runs_with_other_outputs = 0;
     std::uint64_t runs_with_close_ends = 0;     // inputs or outputs differ within the tolerance
     std::uint64_t runs_with_unproven_ends = 0;  // inputs or outputs without proof that they agree
+    std::uint64_t runs_with_seen_ends = 0;      // inputs and outputs are known, and no difference was seen
     std::uint64_t runs_by_derived_rule = 0;
     std::uint64_t runs_without_outputs = 0;  // in one recording or both
     std::uint64_t only_first_runs = 0, only_second_runs = 0;

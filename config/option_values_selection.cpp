@@ -58,6 +58,16 @@ Taken take_record(const Texts& texts, Options& options) {
     return std::nullopt;
 }
 
+Taken take_capture(const Texts& texts, Options& options) {
+    if (Taken fault = take_globs(texts, options.kernels)) return fault;
+    options.captures = true;
+    options.levels = {false, true, true};
+    options.level_given = true;
+    options.stats = StatsDetail::full;
+    options.format = OutputFormat::none;
+    return std::nullopt;
+}
+
 Taken take_level(const Texts& texts, Options& options) {
     if (take_level_number(only_text(texts), options)) return std::nullopt;
     Levels levels;

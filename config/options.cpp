@@ -152,6 +152,8 @@ Options parse_options(const Sources& sources, std::vector<std::string>& complain
     read_environment(sources.environment, in_file, options, gathered);
     read_suppressions(sources, options, gathered);
     // If only findings are requested, print nothing else.
+    // A captured launch needs its tensors, whatever else is requested.
+    if (options.captures) options.levels.files = true;
     const bool has_something_to_do = options.level_given || (options.check && options.check->any());
     if (!has_something_to_do && value_of(sources.environment, kDefaultLevelVariable) == "3") {
         options.levels.names = true;

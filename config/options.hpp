@@ -90,6 +90,7 @@ struct Options {
     OutputFormat format = OutputFormat::text;
     StatsDetail stats = StatsDetail::printed;
     bool reuse = true;
+    bool captures = false;  // launches, for `aoti-dbg replay`
     OnFull on_full = OnFull::wait;
     bool sync = false;
     bool triage = false;

@@ -47,7 +47,9 @@ end
 
 function __aoti_dbg_complete_program
     set -l program (__aoti_dbg_program)
-    complete -C (string join ' ' -- $program (commandline -ct))
+    set -l line (string join ' ' -- $program (commandline -ct))
+    # An option of aoti-dbg is none of complete.
+    string match -q -- '-*' "$line"; or complete -C "$line"
 end
 
 complete -c aoti-dbg -f

@@ -49,7 +49,8 @@ std::optional<compare::Comparison> compare_pair(Recording& first, Recording& sec
 }
 
 bool has_evidence(const compare::Comparison& comparison) {
-    return comparison.is_different() || comparison.equal + comparison.close + comparison.not_seen != 0;
+    return comparison.is_different() ||
+           comparison.equal + comparison.close + comparison.not_seen + comparison.runs_with_seen_ends != 0;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/diff/tensor_files.hpp"
+#include "cli/tensor_files.hpp"
 #include "cli/recorded_file.hpp"
 #include "compare/run_reader.hpp"
 

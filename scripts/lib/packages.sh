@@ -17,7 +17,8 @@ make_packages() {
     if ((EUID != 0)) && packs_as_root; then
         fake=(fakeroot)
     fi
-    SOURCE_DATE_EPOCH=$epoch "${fake[@]}" cpack --config "$1/build/release/CPackConfig.cmake" -B "$2" &&
+    # Folders in the packages get the permissions that the user's mask leaves.
+    (umask 022 && SOURCE_DATE_EPOCH=$epoch "${fake[@]}" cpack --config "$1/build/release/CPackConfig.cmake" -B "$2") &&
         rm -rf "$2/_CPack_Packages"
 }
 

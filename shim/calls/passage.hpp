@@ -10,6 +10,11 @@
 namespace aoti_dbg {
 
 struct Slot;
+}  // namespace aoti_dbg
+
+struct CUlaunchConfig_st;  // of cuda.h
+
+namespace aoti_dbg {
 
 /// A value that Python passes: a tensor, a number, or something else.
 struct PassedValue {
@@ -35,6 +40,8 @@ struct Passage {
     const StubFrame* frame = nullptr;
     const void* function = nullptr;
     void* const* parameters = nullptr;
+    const CUlaunchConfig_st* shape = nullptr;  // of a launch
+    bool is_cooperative = false;
     const PassedValues* values = nullptr;
     /// True for a run whose inputs and outputs are known.
     [[nodiscard]] bool has_ends() const { return frame != nullptr || values != nullptr; }

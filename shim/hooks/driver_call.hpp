@@ -8,6 +8,7 @@
 
 #include "base/errno_keeper.hpp"
 #include "serializer/flight_ring_format.hpp"
+#include "shim/calls/passage.hpp"
 #include "shim/runtime/launch_count.hpp"
 #include "shim/runtime/process.hpp"
 
@@ -30,21 +31,18 @@ struct Caller {
 /// Records one driver call from here to end().
 class DriverCall {
   public:
-    /// `function` is the launched kernel or graph. A call without a label gets the function's name.
-    /// `is_serialized`: see Passage.
-    DriverCall(ring::CallKind kind, const void* function, const char* label, CUstream stream,
-               void* const* parameters, Caller by, bool is_serialized = false);
+    /// A call without a label gets the function's name.
+    /// `launch` has the function and its parameters, if there are any.
+    DriverCall(ring::CallKind kind, const char* label, CUstream stream, const Passage& launch, Caller by);
     CUresult end(CUresult result);
 
   private:
-    void begin(ring::CallKind kind, const void* function, const char* label, void* const* parameters,
-               const void* caller);
+    void begin(ring::CallKind kind, const char* label, const Passage& launch, const void* caller);
     [[nodiscard]] CompletionMarkers* markers_of(ThreadState& state) const;
 
     CUstream stream_;
     std::uintptr_t frame_;
     bool is_launch_;
-    bool is_serialized_;
     LaunchNumber launch_;
     bool begun_ = false;
 };
@@ -55,7 +53,7 @@ CUresult forward_lifecycle(const char* label, Caller by, Arguments... arguments)
     auto* const real = real_function<kHook>();
     if (real == nullptr) return kNoDriver;
     if (!observing()) return real(arguments...);
-    DriverCall call(ring::CallKind::lifecycle, nullptr, label, nullptr, nullptr, by);
+    DriverCall call(ring::CallKind::lifecycle, label, nullptr, Passage{}, by);
     return call.end(real(arguments...));
 }
 

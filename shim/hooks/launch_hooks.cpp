@@ -2,6 +2,7 @@
 // right before the real launch. The recording is in this file, so that it can be inlined into the hooks.
 #include "shim/hooks/driver_call.hpp"  // first, because it configures cuda.h
 
+#include <array>
 #include <span>
 
 #include "shim/calls/calls.hpp"
@@ -9,6 +10,7 @@
 #include "shim/calls/models.hpp"
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
+#include "shim/capture/capture_observer.hpp"
 #include "shim/faults/completion_markers.hpp"
 #include "shim/faults/markers_part.hpp"
 #include "shim/runtime/names.hpp"
@@ -25,12 +27,12 @@ const Name* name_of(ThreadState& state, ring::CallKind kind, const void* functio
 
 }  // namespace
 
-[[gnu::hot]] DriverCall::DriverCall(ring::CallKind kind, const void* function, const char* label,
-                                    CUstream stream, void* const* parameters, Caller by, bool is_serialized)
-    : stream_(stream), frame_(by.frame), is_launch_(ring::is_launch(kind)), is_serialized_(is_serialized) {
+[[gnu::hot]] DriverCall::DriverCall(ring::CallKind kind, const char* label, CUstream stream,
+                                    const Passage& launch, Caller by)
+    : stream_(stream), frame_(by.frame), is_launch_(ring::is_launch(kind)) {
     const ErrnoKeeper errno_keeper;
     try {
-        begin(kind, function, label, parameters, by.address);
+        begin(kind, label, launch, by.address);
     } catch (...) {
         switch_off("out of memory while recording a launch");
     }
@@ -58,8 +60,8 @@ CompletionMarkers* DriverCall::markers_of(ThreadState& state) const {
     return g_marking && is_launch_ ? aoti_dbg::markers_of(*state.session) : nullptr;
 }
 
-[[gnu::hot]] void DriverCall::begin(ring::CallKind kind, const void* function, const char* label,
-                                    void* const* parameters, const void* caller) {
+[[gnu::hot]] void DriverCall::begin(ring::CallKind kind, const char* label, const Passage& launch,
+                                    const void* caller) {
     ThreadState* state = thread_state();
     if (state == nullptr) return;
     close_unwound_calls(*state, frame_);
@@ -67,6 +69,8 @@ CompletionMarkers* DriverCall::markers_of(ThreadState& state) const {
     // A launch inside a launch is the same launch, passed on by another interposing library.
     if (top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton))
         return;
+    if (launch.shape != nullptr && top != nullptr && top->passage.values != nullptr)
+        capture_inside(*state, *top, launch);
     CallStart start;
     start.kind = kind;
     start.frame = frame_;
@@ -79,16 +83,16 @@ CompletionMarkers* DriverCall::markers_of(ThreadState& state) const {
         start.by_model = is_model_entry(top->kind) && is_in_model(top->model, caller);
     }
     if (kind == ring::CallKind::launch) launch_ = next_launch_number(stream_);
-    if (kind == ring::CallKind::graph) launch_ = graph_launch_number(function, stream_);
+    if (kind == ring::CallKind::graph) launch_ = graph_launch_number(launch.function, stream_);
     start.launch = launch_;
-    start.passage.is_serialized = is_serialized_;
-    if (is_serialized_) state->counts.serialized.raise();
+    if (launch.is_serialized) state->counts.serialized.raise();
     if (kind == ring::CallKind::launch && start.by_model) {
         start.kind = ring::CallKind::triton;
-        start.passage.function = function;
-        start.passage.parameters = parameters;
+        start.passage = launch;
+    } else {
+        start.passage.is_serialized = launch.is_serialized;
     }
-    start.name = name_of(*state, kind, function, label);
+    start.name = name_of(*state, kind, launch.function, label);
     begun_ = begin_call(*state, start);
     CompletionMarkers* const markers = begun_ ? markers_of(*state) : nullptr;
     if (markers != nullptr) markers->prepare(stream_);
@@ -105,6 +109,8 @@ struct Launch {
     CUstream stream = nullptr;
     void* const* parameters = nullptr;
     const CUlaunchConfig* config = nullptr;
+    CUlaunchConfig plain = {};  // of a function that takes numbers instead
+    bool is_cooperative = false;
     bool is_graph = false;
     bool is_refused = false;  // the driver will refuse it, so it is not recorded
 };
@@ -112,11 +118,26 @@ struct Launch {
 Launch launch_by(const CUlaunchConfig* config, CUstream (*default_stream)(CUstream), CUfunction function,
                  void* const* parameters) {
     if (config == nullptr) return {.is_refused = true};
-    return {function, default_stream(config->hStream), parameters, config};
+    return {.function = function,
+            .stream = default_stream(config->hStream),
+            .parameters = parameters,
+            .config = config};
 }
 
 Launch launch_of(CUgraphExec graph, CUstream stream) {
     return {.function = graph, .stream = stream, .is_graph = true};
+}
+
+using Dim = std::array<unsigned, 3>;
+
+Launch plain_launch(CUfunction function, const Dim& grid, const Dim& block, unsigned shared_bytes,
+                    CUstream stream, void* const* parameters, bool is_cooperative = false) {
+    return {
+        .function = function,
+        .stream = stream,
+        .parameters = parameters,
+        .plain = {grid[0], grid[1], grid[2], block[0], block[1], block[2], shared_bytes, nullptr, nullptr, 0},
+        .is_cooperative = is_cooperative};
 }
 
 /// Returns true if the kernel may start before its predecessor has ended (programmatic dependent launch).
@@ -138,9 +159,16 @@ template <auto kHook, typename Describe, typename... Arguments>
     if (!observing()) return real(arguments...);
     const Launch launch = describe();
     if (launch.is_refused) return real(arguments...);
-    DriverCall call(launch.is_graph ? ring::CallKind::graph : ring::CallKind::launch, launch.function,
-                    launch.is_graph ? "CUDA graph" : nullptr, launch.stream, launch.parameters, by,
-                    g_marking && may_overlap(launch.config));
+    Passage passage;
+    passage.function = launch.function;
+    passage.parameters = launch.parameters;
+    passage.is_serialized = g_marking && may_overlap(launch.config);
+    if (options().captures && !launch.is_graph) {
+        passage.shape = launch.config != nullptr ? launch.config : &launch.plain;
+        passage.is_cooperative = launch.is_cooperative;
+    }
+    DriverCall call(launch.is_graph ? ring::CallKind::graph : ring::CallKind::launch,
+                    launch.is_graph ? "CUDA graph" : nullptr, launch.stream, passage, by);
     if (!is_driver_observed()) [[likely]]
         return call.end(raised(real(arguments...)));
     const DriverEvent event{.kind = launch.is_graph ? DriverKind::launch_graph : DriverKind::launch,
@@ -161,7 +189,8 @@ AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel(CUfunction function
                                                              void** extra) {
     return forward_launch<cuLaunchKernel>(
         [=] {
-            return Launch{function, legacy(stream), parameters};
+            return plain_launch(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
+                                legacy(stream), parameters);
         },
         {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
         block_y, block_z, shared_bytes, stream, parameters, extra);
@@ -175,7 +204,8 @@ AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel_ptsz(CUfunction fun
                                                                   void** parameters, void** extra) {
     return forward_launch<cuLaunchKernel_ptsz>(
         [=] {
-            return Launch{function, per_thread(stream), parameters};
+            return plain_launch(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
+                                per_thread(stream), parameters);
         },
         {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
         block_y, block_z, shared_bytes, stream, parameters, extra);
@@ -202,7 +232,8 @@ AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned
                                                    CUstream stream, void** parameters) {
     return forward_launch<cuLaunchCooperativeKernel>(
         [=] {
-            return Launch{function, legacy(stream), parameters};
+            return plain_launch(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
+                                legacy(stream), parameters, true);
         },
         {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
         block_y, block_z, shared_bytes, stream, parameters);
@@ -215,7 +246,8 @@ AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, uns
                                                         CUstream stream, void** parameters) {
     return forward_launch<cuLaunchCooperativeKernel_ptsz>(
         [=] {
-            return Launch{function, per_thread(stream), parameters};
+            return plain_launch(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
+                                per_thread(stream), parameters, true);
         },
         {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
         block_y, block_z, shared_bytes, stream, parameters);

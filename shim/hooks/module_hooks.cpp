@@ -2,6 +2,7 @@
 #include "shim/hooks/driver_call.hpp"  // first, because it configures cuda.h
 
 #include "shim/calls/functions.hpp"
+#include "shim/capture/images.hpp"
 
 using namespace aoti_dbg;
 
@@ -31,19 +32,41 @@ CUresult forward_lookup(void** function, Arguments... arguments) {
     return result;
 }
 
+/// A captured launch needs the code.
+void keep(const CUmodule* module, const void* image) {
+    if (options().captures) keep_image(*module, image);
+}
+
 }  // namespace
 
 // ---- modules, libraries, and names of functions ----
 
 AOTI_DBG_EXPORT CUresult cuModuleLoad(CUmodule* module, const char* path) {
     const auto learn = [=] {
-        if (path != nullptr) learn_module(*module, path);
+        if (path == nullptr) return;
+        learn_module(*module, path);
+        if (options().captures) keep_image_file(*module, path);
     };
     return forward_then<cuModuleLoad>(learn, module, path);
 }
 
+AOTI_DBG_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+    return forward_then<cuModuleLoadData>([=] { keep(module, image); }, module, image);
+}
+
+AOTI_DBG_EXPORT CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count,
+                                            CUjit_option* options, void** values) {
+    return forward_then<cuModuleLoadDataEx>([=] { keep(module, image); }, module, image, count, options,
+                                            values);
+}
+
+AOTI_DBG_EXPORT CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
+    return forward_then<cuModuleLoadFatBinary>([=] { keep(module, image); }, module, image);
+}
+
 AOTI_DBG_EXPORT CUresult cuModuleUnload(CUmodule module) {
     forget(module);
+    if (observing() && options().captures) unless_out_of_memory([module] { forget_image(module); });
     return forward_lifecycle<cuModuleUnload>("cuModuleUnload", {AOTI_DBG_CALLER_FRAME}, module);
 }
 

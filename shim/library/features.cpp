@@ -2,6 +2,8 @@
 #include "shim/calls/call_observer.hpp"
 #include "shim/calls/driver_observer.hpp"
 #include "shim/calls/session_part.hpp"
+#include "shim/capture/capture_observer.hpp"
+#include "shim/capture/capture_part.hpp"
 #include "shim/check/check_observer.hpp"
 #include "shim/check/checks.hpp"
 #include "shim/check/race_driver_observer.hpp"
@@ -30,7 +32,7 @@ namespace aoti_dbg {
 std::span<const CallObserver* const> all_call_observers() {
     static constexpr const CallObserver* kObservers[] = {
         &kCallIdentifier, &kLevelObserver,  &kCheckObserver,     &kLifetimeObserver,
-        &kRaceObserver,   &kSavingObserver, &kMeasuringObserver,
+        &kRaceObserver,   &kSavingObserver, &kMeasuringObserver, &kCaptureObserver,
     };
     return kObservers;
 }
@@ -47,8 +49,8 @@ std::span<const DriverObserver* const> all_driver_observers() {
 // At exit, saving finishes first: it counts interrupts, and it may have the most to write.
 void start_session_parts(Session& session) {
     static constexpr void (*kStarts[])(Session&) = {
-        start_saving,      start_measuring,  start_checks,     start_markers,   start_tensor_map,
-        start_allocations, start_driver_log, start_fault_part, watch_for_hangs,
+        start_saving,     start_capture,     start_measuring,  start_checks,     start_markers,
+        start_tensor_map, start_allocations, start_driver_log, start_fault_part, watch_for_hangs,
     };
     for (const auto start : kStarts)
         start(session);

@@ -55,6 +55,7 @@ extern "C" CUresult CUDAAPI cuLogsRegisterCallback(CUlogsCallback callback, void
     X(cuCoredumpSetAttributeGlobal)           \
     X(cuDeviceGetUuid)                        \
     X(cuDeviceGetUuid_v2)                     \
+    X(cuFuncGetModule)                        \
     X(cuFuncGetName)                          \
     X(cuFuncGetParamInfo)                     \
     X(cuFuncLoad)                             \

@@ -462,6 +462,8 @@ source "$root/tests/gpu/level_1.sh"
 source "$root/tests/gpu/compiled.sh"
 # shellcheck source=diff.sh
 source "$root/tests/gpu/diff.sh"
+# shellcheck source=replay.sh
+source "$root/tests/gpu/replay.sh"
 # shellcheck source=triage.sh
 source "$root/tests/gpu/triage.sh"
 # shellcheck source=two_gpus.sh

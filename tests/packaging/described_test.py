@@ -16,7 +16,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 folder = pathlib.Path()
 tool = ""
-COMMANDS = ("run", "show", "report", "diff", "explain", "doctor")
+COMMANDS = ("run", "show", "report", "diff", "replay", "explain", "doctor")
 
 
 def table_flags() -> list[str]:
@@ -82,7 +82,9 @@ class Completions(unittest.TestCase):
     def test_fish_completes_options_values_and_programs(self):
         def fish(line: str) -> str:
             script = f"source {folder}/aoti-dbg.fish; complete -C '{line}'"
-            return subprocess.run(["fish", "-c", script], capture_output=True, text=True, check=True).stdout
+            completed = subprocess.run(["fish", "-c", script], capture_output=True, text=True, check=True)
+            self.assertEqual(completed.stderr, "", line)
+            return completed.stdout
 
         self.assertIn("explain\t", fish("aoti-dbg "))
         self.assertIn("--completion\t", fish("aoti-dbg run --compl"))

@@ -268,6 +268,7 @@ const std::vector<Example> kExamples = {
     {"kernels", "triton_*,!*_poi_*", {R"("triton_*,!*_poi_*")", R"(["triton_*", "!*_poi_*"])"}},
     {"runs", "10:20", {R"("10:20")"}},
     {"record", "bits", {R"("bits")"}},
+    {"capture", "triton_*,add_*", {R"("triton_*,add_*")", R"(["triton_*", "add_*"])"}},
     {"runs", "7", {"7", R"("7")"}},
     {"calls", "::1000", {R"("::1000")"}},
     {"calls", "0", {"0", R"("0")"}},

@@ -196,6 +196,9 @@ TEST_CASE("A switch accepts on and off, 1 and 0, and nothing else") {
           StatsDetail::indices);
     CHECK(parse({{"AOTI_DBG_RECORD", "full"}}).options.levels.files);
     CHECK(parse({{"AOTI_DBG_RECORD", "files"}}).complaints.size() == 1);
+    const Options captured = parse({{"AOTI_DBG_CAPTURE", "triton_*"}, {"AOTI_DBG_LEVEL", "3"}}).options;
+    CHECK((captured.captures && captured.levels.files && captured.levels.names));
+    CHECK_FALSE(captured.kernels.match("extern_kernels.mm", ""));
     CHECK(parse({{"AOTI_DBG_SYNC", "1"}}).options.sync);
     CHECK_FALSE(parse({{"AOTI_DBG_EVIDENCE", "0"}}).options.evidence);
     CHECK(contains(parse({{"AOTI_DBG_REUSE", "2"}}).complaints.at(0), "Using the default, on."));

@@ -1,4 +1,4 @@
-#include "cli/diff/tensor_files.hpp"
+#include "cli/tensor_files.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,0 +1,117 @@
+#include "cli/replay/replay.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/message.hpp"
+#include "base/words.hpp"
+#include "cli/print.hpp"
+#include "cli/replay/launched.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+int report_trouble(const Status& status) {
+    error_message(ErrorCode::command_failed, "%s.", status.message().c_str());
+    return kReplayTrouble;
+}
+
+std::string place_of(const LaunchRecord& launch) {
+    return "run " + std::to_string(launch.run) + ", call " + std::to_string(launch.call) + ", " +
+           launch.kernel;
+}
+
+std::string line_of(const ReplayedTensor& tensor) {
+    std::string text = "  " + tensor.label + " " + tensor.shape + ": ";
+    if (!tensor.different) return text + "its recorded result is not saved\n";
+    if (*tensor.different == 0) return text + "equal\n";
+    return text + std::to_string(*tensor.different) + " of " + std::to_string(tensor.elements) +
+           " elements differ, first at " + std::to_string(tensor.first) + "\n";
+}
+
+/// Prints the first outcome, and how many there were.
+class Outcomes {
+  public:
+    void add(std::uint64_t hash, std::vector<ReplayedTensor> results) {
+        if (count_++ == 0) first_ = std::move(results);
+        ++by_hash_[hash];
+    }
+
+    [[nodiscard]] int print(const LaunchRecord& launch) const {
+        const bool is_equal = std::ranges::all_of(
+            first_, [](const ReplayedTensor& tensor) { return !tensor.different || *tensor.different == 0; });
+        const bool is_steady = by_hash_.size() == 1;
+        std::string text = place_of(launch) + ": " + (is_equal ? "equal to the record" : "different") + "\n";
+        for (const ReplayedTensor& tensor : first_)
+            if (!tensor.different || *tensor.different != 0) text += line_of(tensor);
+        if (count_ > 1)
+            text += "  " + std::to_string(by_hash_.size()) + " different outcomes in " +
+                    std::to_string(count_) + " launches\n";
+        if (const int failed = cli::print(text); failed != 0) return kReplayTrouble;
+        return is_equal && is_steady ? kReplayEqual : kReplayDifferent;
+    }
+
+  private:
+    std::uint64_t count_ = 0;
+    std::map<std::uint64_t, std::uint64_t> by_hash_;
+    std::vector<ReplayedTensor> first_;
+};
+
+int run_again(Driver& driver, const LaunchFile& file, std::uint32_t times) {
+    const Result<std::string> image = image_of(file);
+    if (!image.ok()) return report_trouble(image.status());
+    if (Status loaded = driver.load(image.value(), file.launch); !loaded.ok()) {
+        const bool is_other = file.launch.compute_capability != driver.compute_capability();
+        return report_trouble(is_other
+                                  ? Status::error(loaded.message() + ". The launch was captured on " +
+                                                  file.launch.device + ", and this is " + driver.device())
+                                  : loaded);
+    }
+    TensorFiles tensors(file.events);
+    Launched launched(driver, file, tensors);
+    if (Status prepared = launched.prepare(); !prepared.ok()) return report_trouble(prepared);
+    Outcomes outcomes;
+    for (std::uint32_t i = 0; i < times; ++i) {
+        if (Status ran = launched.run(); !ran.ok()) {
+            const int printed = print(place_of(file.launch) + ": " + ran.message() + "\n");
+            return printed == 0 ? kReplayFault : kReplayTrouble;
+        }
+        std::uint64_t hash = 0;
+        Result<std::vector<ReplayedTensor>> results = launched.results(hash);
+        if (!results.ok()) return report_trouble(results.status());
+        outcomes.add(hash, std::move(results.value()));
+    }
+    return outcomes.print(file.launch);
+}
+
+}  // namespace
+
+int replay(const ReplayRequest& request) {
+    Result<std::vector<LaunchFile>> files = launches_of(request.place);
+    if (!files.ok()) {
+        error_message(ErrorCode::nothing_recorded, "%s.", files.status().message().c_str());
+        return kReplayTrouble;
+    }
+    std::erase_if(files.value(), [&](const LaunchFile& file) {
+        return !request.runs.holds(file.launch.run) || !request.calls.holds(file.launch.call);
+    });
+    if (files.value().empty()) {
+        error_message(ErrorCode::no_match, "no captured launch in %s is selected. Change --runs or --calls.",
+                      request.place.c_str());
+        return kReplayTrouble;
+    }
+    const Result<std::unique_ptr<Driver>> driver = Driver::open();
+    if (!driver.ok()) return report_trouble(driver.status());
+    int worst = kReplayEqual;
+    for (const LaunchFile& file : files.value()) {
+        const int code = run_again(*driver.value(), file, request.times);
+        worst = std::max(worst, code);
+        // A fault ends the context.
+        if (code == kReplayFault) break;
+    }
+    return worst;
+}
+
+}  // namespace aoti_dbg::cli

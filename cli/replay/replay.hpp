@@ -1,0 +1,27 @@
+// Runs captured launches again, each alone, and compares their results with the recorded ones.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "config/window.hpp"
+
+namespace aoti_dbg::cli {
+
+struct ReplayRequest {
+    std::string place;
+    Window runs;
+    Window calls;
+    std::uint32_t times = 1;
+};
+
+inline constexpr int kReplayEqual = 0;
+inline constexpr int kReplayDifferent = 1;
+inline constexpr int kReplayTrouble = 2;
+inline constexpr int kReplayFault = 3;
+
+/// Returns the exit code: that of the worst launch.
+int replay(const ReplayRequest& request);
+
+}  // namespace aoti_dbg::cli

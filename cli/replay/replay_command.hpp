@@ -1,0 +1,23 @@
+// `aoti-dbg replay DIR`: runs captured launches again.
+#pragma once
+
+#include <string>
+
+#include "cli/command.hpp"
+
+namespace aoti_dbg::cli {
+
+class ReplayCommand final : public Command {
+  public:
+    ReplayCommand() : Command("replay") {}
+    void add_to(CLI::App& app) override;
+    int run() override;
+
+  private:
+    std::string place_ = "aoti_dbg";
+    std::string runs_;
+    std::string calls_;
+    std::string times_;
+};
+
+}  // namespace aoti_dbg::cli

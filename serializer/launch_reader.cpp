@@ -1,0 +1,94 @@
+// Only the command links it. See launch_record.hpp.
+#include "base/proc_text.hpp"
+#include "serializer/event_fields.hpp"
+#include "serializer/json_line.hpp"
+#include "serializer/launch_record.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+bool read_triple(JsonLine::Value list, std::array<std::uint32_t, 3>& to) {
+    JsonLine::Value value = list.first();
+    for (std::uint32_t& number : to) {
+        if (!read_integer(value, number)) return false;
+        value = value.next();
+    }
+    return !value;
+}
+
+bool read_bytes(JsonLine::Value value, std::vector<std::byte>& to) {
+    const std::string_view text = value.text();
+    if (!value.is(JsonLine::Kind::string) || text.size() % 2 != 0) return false;
+    for (std::size_t at = 0; at < text.size(); at += 2) {
+        std::uint64_t byte = 0;
+        if (!hexadecimal(text.substr(at, 2), byte)) return false;
+        to.push_back(static_cast<std::byte>(byte));
+    }
+    return true;
+}
+
+bool read_parameters(JsonLine::Value list, std::vector<LaunchParameter>& to) {
+    for (JsonLine::Value value = list.first(); value; value = value.next()) {
+        LaunchParameter& parameter = to.emplace_back();
+        if (!read_integer(value.member("offset"), parameter.offset)) return false;
+        if (!read_bytes(value.member("bytes"), parameter.bytes)) return false;
+        parameter.tensor = string_of(value.member("tensor"));
+        read_integer(value.member("reachable"), parameter.reachable);
+    }
+    return list.is(JsonLine::Kind::array);
+}
+
+bool read_tensors(JsonLine::Value list, std::vector<LaunchTensor>& to) {
+    for (JsonLine::Value value = list.first(); value; value = value.next()) {
+        LaunchTensor& tensor = to.emplace_back();
+        tensor.label = string_of(value.member("label"));
+        read_address(value.member("address"), tensor.address);
+        read_tensor(value, tensor.facts);
+        const bool is_whole =
+            !tensor.label.empty() && tensor.facts.sizes.size() == tensor.facts.strides.size();
+        if (!is_whole || tensor.facts.sizes.size() > kMaxRank) return false;
+    }
+    return list.is(JsonLine::Kind::array);
+}
+
+/// Returns the word for what is wrong, or null.
+const char* read_members(JsonLine::Value root, LaunchRecord& to) {
+    read_integer(root.member("run"), to.run);
+    read_integer(root.member("call"), to.call);
+    read_integer(root.member("model"), to.model);
+    to.kernel = string_of(root.member("kernel"));
+    to.function = string_of(root.member("function"));
+    if (to.function.empty()) return "function";
+    if (!read_triple(root.member("grid"), to.grid)) return "grid";
+    if (!read_triple(root.member("block"), to.block)) return "block";
+    if (root.member("cluster") && !read_triple(root.member("cluster"), to.cluster)) return "cluster";
+    read_integer(root.member("shared_bytes"), to.shared_bytes);
+    to.is_cooperative = root.member("cooperative").text() == "true";
+    to.image = string_of(root.member("image"));
+    read_address(root.member("image_hash"), to.image_hash);
+    to.device = string_of(root.member("device"));
+    read_integer(root.member("compute_capability"), to.compute_capability);
+    read_integer(root.member("driver"), to.driver);
+    if (!read_parameters(root.member("parameters"), to.parameters)) return "parameters";
+    return read_tensors(root.member("tensors"), to.tensors) ? nullptr : "tensors";
+}
+
+}  // namespace
+
+Result<LaunchRecord> read_launch(std::string_view text) {
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\0'))
+        text.remove_suffix(1);
+    JsonLine line;
+    if (!line.parse(text)) return Status::error("it is not JSON");
+    const JsonLine::Value root = line.root();
+    if (root.member("format").text() != kLaunchFormat) return Status::error("it is no record of a launch");
+    std::uint32_t version = 0;
+    if (!read_integer(root.member("version"), version) || version > kLaunchVersion)
+        return Status::error("it is of a newer version of aoti-dbg. Update aoti-dbg");
+    LaunchRecord launch;
+    if (const char* const missing = read_members(root, launch); missing != nullptr)
+        return Status::error(std::string("its member \"") + missing + "\" is missing or damaged");
+    return launch;
+}
+
+}  // namespace aoti_dbg

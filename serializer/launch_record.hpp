@@ -1,0 +1,59 @@
+// One captured launch of a kernel, as a JSON file in OUT/launches: its code, its shape and its parameters.
+// The tensors that these reach are saved files (level 1). `aoti-dbg replay` reads it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "serializer/measured_event.hpp"
+
+namespace aoti_dbg {
+
+struct LaunchParameter {
+    std::uint32_t offset = 0;  // in the kernel's parameters
+    std::vector<std::byte> bytes;
+    std::string tensor;           // the label of the tensor at the address in `bytes`; empty: no tensor
+    std::uint64_t reachable = 0;  // bytes of device memory from an address that is no tensor's; 0: no address
+};
+
+/// A tensor that some parameter points to.
+struct LaunchTensor {
+    std::string label;
+    std::uint64_t address = 0;
+    TensorFacts facts;
+};
+
+struct LaunchRecord {
+    std::uint32_t run = ~0U;
+    std::uint32_t call = ~0U;
+    std::uint32_t model = ~0U;
+    std::string kernel;    // as PyTorch prints it
+    std::string function;  // the name in the code
+    std::array<std::uint32_t, 3> grid{};
+    std::array<std::uint32_t, 3> block{};
+    std::array<std::uint32_t, 3> cluster{};  // zeros: none
+    std::uint32_t shared_bytes = 0;
+    bool is_cooperative = false;
+    std::string image;  // the file with the code, in the same folder; empty: unknown
+    std::uint64_t image_hash = 0;
+    std::string device;
+    std::uint32_t compute_capability = 0;  // 90 is 9.0
+    std::int32_t driver = 0;               // 13000 is 13.0
+    std::vector<LaunchParameter> parameters;
+    std::vector<LaunchTensor> tensors;
+};
+
+inline constexpr std::string_view kLaunchFormat = "aoti-dbg launch";
+inline constexpr std::uint32_t kLaunchVersion = 1;
+
+std::string render_launch(const LaunchRecord& launch);
+
+/// Accepts any bytes. It is in launch_reader.cpp.
+Result<LaunchRecord> read_launch(std::string_view text);
+
+}  // namespace aoti_dbg

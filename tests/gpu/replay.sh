@@ -1,0 +1,44 @@
+# What step replay of scripts/gpu-check does: captured launches run again, alone. Sourced by cases.sh.
+# shellcheck shell=bash disable=SC2154
+
+# captured NAME PATTERN COMMAND...: records the launches of these kernels into NAME/out.
+captured() {
+    local name=$1 pattern=$2
+    shift 2
+    run_in "$name" 280 "$build/aoti-dbg" run --capture "$pattern" --out "$case_folder/$name/out" -- "$@"
+}
+
+# replayed NAME STATUS COMMAND...: what a replay of NAME prints, with its expected exit code.
+replayed() {
+    local name=$1 status=$2 found=0
+    shift 2
+    "$@" "$build/aoti-dbg" replay "$case_folder/$name/out" >"$case_folder/$name/replay" 2>&1 || found=$?
+    cat "$case_folder/$name/replay"
+    ((found == status)) || {
+        tail -n 5 "$case_folder/$name/stderr"
+        echo "expected exit code $status, got $found"
+        return 1
+    }
+}
+
+# Kernels of the author, of torch.compile and of a package, with Triton's templates among them.
+replay_equal_case() {
+    need_gpu || return
+    captured compiled 'triton_*,scale_rows*,square*' "$python" -W ignore "$root/tests/gpu/compiled_victim.py" kernels &
+    captured package 'triton_*' "$python" -W ignore "$root/tests/gpu/diff_victim.py" "$case_folder/layers.pt2" &
+    wait
+    replayed compiled 0 && replayed package 0 && replayed package 0 compute-sanitizer &&
+        ! grep -L ': equal to the record$' "$case_folder"/{compiled,package}/replay | grep . &&
+        echo "note: $(cat "$case_folder"/{compiled,package}/replay | grep -c ': equal to the record$') launches equal"
+}
+
+replay_fault_case() {
+    need_gpu || return
+    captured fault 'triton_*' "$python" -W ignore "$root/tests/gpu/compiled_victim.py" fault
+    replayed fault 3 && grep -q 'CUDA_ERROR_ILLEGAL_ADDRESS' "$case_folder/fault/replay"
+}
+
+replay_cases() {
+    check "replay: kernels equal to their records" replay_equal_case
+    check "replay: an illegal memory access" replay_fault_case
+}

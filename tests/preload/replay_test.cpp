@@ -1,0 +1,94 @@
+// Captured launches of CUDA models on the software driver, which `aoti-dbg replay` runs again.
+#include <fstream>
+
+#include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Lines kLaunched = {"triton_poi_fused_relu_0", "triton_poi_fused_gt_arange_1", "triton_poi_fused_sqrt_2",
+                         "triton_poi_fused_add_3", "add_kernel_0"};
+
+/// A recording with all launches of two runs.
+Preloaded captured() {
+    return Preloaded(cuda_models({"--runs", "2"}, {"stats"}), {{"AOTI_DBG_CAPTURE", "triton_*,add_*"}, {"AOTI_DBG_LEVEL", ""}});
+}
+
+Outcome replay(const fs::path& out, Lines options = {}) {
+    options.insert(options.begin(), {AOTI_DBG_TOOL, "replay", out.string()});
+    return run_program(options, {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+}
+
+void replace_in(const fs::path& path, const std::string& from, const std::string& to) {
+    std::string text = read_text(path);
+    REQUIRE(text.find(from) != std::string::npos);
+    text.replace(text.find(from), from.size(), to);
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+TEST_CASE("The program does not notice that its launches are captured") {
+    const Lines argv = cuda_models({"--runs", "2"}, {"stats"});
+    const Outcome bare = run_bare(argv, {});
+    const Preloaded watched = captured();
+    CHECK(watched.outcome.out == bare.out);
+    CHECK(watched.outcome.exit_code == bare.exit_code);
+    CHECK(contains(watched.outcome.err, "; 10 launches captured; "));
+}
+
+TEST_CASE("Each captured launch gives the recorded results again") {
+    const Preloaded watched = captured();
+    const Outcome replayed = replay(watched.out());
+    CAPTURE(replayed.err);
+    CHECK(replayed.exit_code == 0);
+    Lines expected;
+    for (const char* run : {"0", "1"})
+        for (std::size_t i = 0; i < kLaunched.size(); ++i)
+            expected.push_back("run " + std::string(run) + ", call " + std::to_string(i + 1) + ", " +
+                               kLaunched[i] + ": equal to the record");
+    CHECK(lines_of(replayed.out) == expected);
+    CHECK(replayed.err.empty());
+    const Outcome one = replay(watched.out(), {"--runs", "1", "--calls", "3", "--times", "4"});
+    CHECK(one.out ==
+          "run 1, call 3, triton_poi_fused_sqrt_2: equal to the record\n"
+          "  1 different outcomes in 4 launches\n");
+}
+
+TEST_CASE("A launch whose results differ from the record is named with its tensor") {
+    const Preloaded watched = captured();
+    const fs::path launches = watched.out() / "launches";
+    // The kernel gets another count, and leaves the second half as it was. Its zeros are right by chance.
+    replace_in(launches / "run0000-call0003.json", R"("bytes":"80000000")", R"("bytes":"40000000")");
+    const Outcome replayed = replay(watched.out(), {"--runs", "0", "--calls", "3"});
+    CHECK(replayed.exit_code == 1);
+    CHECK(lines_of(replayed.out).at(0) == "run 0, call 3, triton_poi_fused_sqrt_2: different");
+    CHECK(lines_of(replayed.out).at(1) == "  buf4 float32[8,16]: 51 of 128 elements differ, first at 65");
+}
+
+TEST_CASE("What cannot be replayed is refused with its reason") {
+    const Preloaded watched = captured();
+    const fs::path out = watched.out();
+    const auto refused = [&](const Outcome& replayed, const std::string& reason) {
+        CAPTURE(replayed.out, replayed.err);
+        CHECK(replayed.exit_code == 2);
+        CHECK(contains(replayed.err, reason));
+    };
+    refused(replay(out / "none"), "cannot read ");
+    refused(replay(out / "tensors"), "no launch is captured in ");
+    refused(replay(out, {"--runs", "9"}), "no captured launch in ");
+    refused(replay(out / "events.jsonl"), "cannot read ");
+    const fs::path record = out / "launches" / "run0000-call0001.json";
+    const std::string text = read_text(record);
+    const std::string image = text.substr(text.find(R"("image":")") + 9, 22);
+    std::ofstream(out / "launches" / image, std::ios::app) << "kernel more nop\n";
+    refused(replay(record), " is damaged");
+    fs::remove(out / "launches" / image);
+    refused(replay(record), "cannot read ");
+    fs::remove_all(out / "tensors" / "run0000" / "call0002");
+    refused(replay(out / "launches" / "run0000-call0002.json"), " before the launch are not saved");
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test
