@@ -136,7 +136,7 @@ void look_for_unknown(const Sources& sources, Complaints& complaints) {
         complaints.add([&] {
             const std::string_view near = nearest_word(name, known);
             return "unknown variable " + printable(name, 80) + " is ignored. " +
-                   (near.empty() ? "docs/reference/options.md lists all variables."
+                   (near.empty() ? "`aoti-dbg run --help-all` lists all options."
                                  : "Did you mean " + std::string(near) + "?");
         });
     }

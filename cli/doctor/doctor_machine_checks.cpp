@@ -189,7 +189,7 @@ std::vector<Check> check_options(const std::vector<std::string>& complaints) {
     checks.reserve(complaints.size());
     for (const std::string& complaint : complaints)
         checks.push_back({"options", CheckState::warning, complaint,
-                          "Read docs/reference/options.md, or run `aoti-dbg run --help-all`."});
+                          "`aoti-dbg run --help-all` lists all options."});
     if (checks.empty()) checks.push_back({"options", CheckState::ok, "all options are valid", {}});
     return checks;
 }

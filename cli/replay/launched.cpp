@@ -149,6 +149,7 @@ Status Launched::run() {
         if (!written.ok()) return written;
     }
     std::vector<void*> addresses;
+    addresses.reserve(parameters_.size());
     for (std::vector<std::byte>& parameter : parameters_)
         addresses.push_back(parameter.data());
     const Status launched = driver_.launch(launch_, addresses.data());

@@ -107,6 +107,26 @@ class Wheel(unittest.TestCase):
             self.assertEqual(write(pathlib.Path(folder)).read_bytes(), first)
             self.assertNotEqual(write(pathlib.Path(folder), epoch=1_600_000_000).read_bytes(), first)
 
+    def test_an_installation_from_sources_has_the_same_binaries(self):
+        # As `pip install .` does it, without compiling.
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            settings = {
+                "SKBUILD": "2", "SKBUILD_PLATLIB_DIR": folder / "platlib", "SKBUILD_SCRIPTS_DIR": folder / "scripts",
+                "CMAKE_BUILD_TYPE": "RelWithDebInfo", "AOTI_DBG_TESTS": "OFF", "AOTI_DBG_BENCH": "OFF",
+            }  # fmt: skip
+            options = [f"-D{key}={value}" for key, value in settings.items()]
+            build = folder / "build"
+            for command in (
+                ["cmake", "-G", "Ninja", "-S", ROOT, "-B", build, *options],
+                ["cp", BUILD / "libaoti_dbg.so", BUILD / "aoti-dbg", build],
+                ["cmake", "--install", build, "--component", "program"],
+            ):
+                subprocess.run(command, check=True, capture_output=True)
+            installed = [path for path in folder.rglob("*") if path.is_file() and build not in path.parents]
+            found = sorted(str(path.relative_to(folder)) for path in installed)
+            self.assertEqual(found, ["platlib/aoti_dbg/libaoti_dbg.so", "scripts/aoti-dbg"])
+
     def test_its_binaries_have_no_debug_information_but_keep_their_unwind_tables(self):
         for path in ("aoti_dbg/libaoti_dbg.so", f"aoti_dbg-{self.version}.data/scripts/aoti-dbg"):
             with tempfile.NamedTemporaryFile() as file:

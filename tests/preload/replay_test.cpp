@@ -14,7 +14,8 @@ const Lines kLaunched = {"triton_poi_fused_relu_0", "triton_poi_fused_gt_arange_
 
 /// A recording with all launches of two runs.
 Preloaded captured() {
-    return Preloaded(cuda_models({"--runs", "2"}, {"stats"}), {{"AOTI_DBG_CAPTURE", "triton_*,add_*"}, {"AOTI_DBG_LEVEL", ""}});
+    return Preloaded(cuda_models({"--runs", "2"}, {"stats"}),
+                     {{"AOTI_DBG_CAPTURE", "triton_*,add_*"}, {"AOTI_DBG_LEVEL", ""}});
 }
 
 Outcome replay(const fs::path& out, Lines options = {}) {
