@@ -22,8 +22,10 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 30U;  // of a tensor's elements
 
-std::uint64_t key_of(std::uint32_t run, std::uint32_t call, EventSide side, std::string_view label) {
-    const std::uint64_t numbers = fnv1a(call, fnv1a(run, kFnvBegin));
+/// A call can have two views of one tensor, which share its label.
+std::uint64_t key_of(std::uint32_t run, std::uint32_t call, EventSide side, std::string_view label,
+                     std::uint32_t position) {
+    const std::uint64_t numbers = fnv1a(position, fnv1a(call, fnv1a(run, kFnvBegin)));
     return fnv1a(label, fnv1a(static_cast<std::uint64_t>(side), numbers));
 }
 
@@ -94,15 +96,18 @@ void TensorFiles::read_index() {
         std::uint32_t call = kNoCallNumber;
         read_integer(root.member("run"), run);
         read_integer(root.member("call"), call);
+        std::uint32_t position = 0;
+        read_integer(root.member("position"), position);
         const JsonLine::Value same = root.member("same_as");
-        files_[key_of(run, call, *side, root.member("label").text())] = {
+        files_[key_of(run, call, *side, root.member("label").text(), position)] = {
             folders_.size() - 1, std::string((same ? same : root.member("path")).text())};
     }
 }
 
 const TensorFiles::File* TensorFiles::file_of(const compare::RecordedTensor& tensor) {
     if (!is_read_) read_index();
-    const auto found = files_.find(key_of(tensor.run, tensor.call, tensor.side, tensor.facts->label));
+    const auto found =
+        files_.find(key_of(tensor.run, tensor.call, tensor.side, tensor.facts->label, tensor.position));
     return found == files_.end() ? nullptr : &found->second;
 }
 

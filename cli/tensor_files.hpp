@@ -29,7 +29,7 @@ class TensorFiles : public compare::SavedTensors {
     std::string events_;
     bool is_read_ = false;
     std::vector<std::string> folders_;
-    std::unordered_map<std::uint64_t, File> files_;  // by hash of run, call, side and label
+    std::unordered_map<std::uint64_t, File> files_;  // by hash of run, call, side, label and position
 };
 
 }  // namespace aoti_dbg::cli

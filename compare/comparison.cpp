@@ -1,6 +1,7 @@
 #include "compare/comparison.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -94,6 +95,7 @@ void add_ends(const RecordedRun& first, const RecordedRun& second, const RunDive
 }
 
 constexpr std::size_t kMostWaiting = 256;
+constexpr std::size_t kMostPending = 8;
 
 /// Pairs the runs of two recordings, by model and number if the models have the same name. Threads end their
 /// runs in any order.
@@ -121,7 +123,7 @@ class Pairs {
             drop_oldest(theirs_, result_.only_second_runs);
         }
         pair_by_order(0);
-        judge_pending();
+        judge_pending(0);
         result_.only_first_runs += ours_.size();
         result_.only_second_runs += theirs_.size();
         return std::move(result_);
@@ -179,19 +181,19 @@ class Pairs {
         }
     }
 
-    /// Judges a pair when the next one has shown how far equal calls may be apart.
+    /// Judges a pair when some further ones have shown how far equal calls may be apart.
     void judge_later(RecordedRun& first, RecordedRun& second) {
         if (method_.evidence.repetitions != nullptr) {
             repetitions_.first.add(first);
             repetitions_.second.add(second);
         }
-        judge_pending();
-        pending_.emplace(std::move(first), std::move(second));
+        pending_.emplace_back(std::move(first), std::move(second));
+        judge_pending(kMostPending);
     }
 
-    void judge_pending() {
-        if (pending_) add_runs(pending_->first, pending_->second, method_, result_);
-        pending_.reset();
+    void judge_pending(std::size_t most) {
+        for (; pending_.size() > most; pending_.pop_front())
+            add_runs(pending_.front().first, pending_.front().second, method_, result_);
     }
 
     static void drop_oldest(Waiting& waiting, std::uint64_t& without_partner) {
@@ -206,7 +208,7 @@ class Pairs {
     KnownDifferences known_;
     Waiting ours_;
     Waiting theirs_;
-    std::optional<std::pair<RecordedRun, RecordedRun>> pending_;
+    std::deque<std::pair<RecordedRun, RecordedRun>> pending_;
 };
 
 void add_runs(const RecordedRun& first, const RecordedRun& second, const RunDivergence& found,

@@ -113,7 +113,7 @@ RunDivergence diverge(const RecordedRun& first, const RecordedRun& second, const
     result.rule = used.rule.kind;
     PairedTensors inputs = pair_ends(first.inputs, second.inputs, used);
     PairedTensors outputs = pair_ends(first.outputs, second.outputs, used);
-    Judge judge(used);
+    Judge judge(used, first.model, second.model);
     judge.take_inputs(inputs.pairs);
     for (const Aligned& pair : result.calls) {
         if (pair.first != kNoPartner && pair.second != kNoPartner) {

@@ -1,5 +1,6 @@
 #include "compare/judge.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace aoti_dbg::compare {
@@ -11,6 +12,13 @@ bool is_tensor(const TensorPair& pair) {
 
 bool differs(const TensorPair& pair) {
     return pair.compared.agreement == Agreement::different;
+}
+
+/// A few repetitions do not show the largest difference that chance can make.
+Spread widened(const Spread& seen) {
+    constexpr double kMargin = 8;
+    return {kMargin * seen.shift, kMargin * seen.range, kMargin * seen.typical, kMargin * seen.largest,
+            seen.has_elements};
 }
 
 }  // namespace
@@ -51,11 +59,21 @@ CallDivergence Judge::judge(const RecordedCall& first, const RecordedCall& secon
     const bool parts = result.outputs == Agreement::different || first.result != second.result;
     conclude(parts, differing, inputs.has_new, result);
     // What another form of the call wrote cannot be compared. It passes on the difference of the inputs.
+    const bool passes_on = result.inputs == Agreement::different || reads_different(first);
     for (TensorPair& pair : after.pairs)
-        if (result.inputs == Agreement::different && pair.compared.agreement == Agreement::unknown)
+        if (passes_on && pair.compared.agreement == Agreement::unknown)
             pair.compared.agreement = Agreement::different;
     record(before.pairs, after.pairs, first.call, has_after);
     return result;
+}
+
+/// Whether an earlier call wrote something else to one of the inputs.
+bool Judge::reads_different(const RecordedCall& first) const {
+    return std::ranges::any_of(first.before, [this](const RecordedTensor& tensor) {
+        const Memory::State* const state =
+            is_input(tensor) && tensor.tensor != nullptr ? memory_.of(tensor) : nullptr;
+        return state != nullptr && state->agreement == Agreement::different;
+    });
 }
 
 void Judge::pass(const RecordedCall& first) {
@@ -141,9 +159,9 @@ Spread Judge::allowed_for_result(const RecordedCall& first, const RecordedCall& 
                                  const Spread& inputs) const {
     Spread allowed = allowed_after(rounding, result, inputs);
     if (evidence_.repetitions == nullptr) return allowed;
-    for (const Spread& seen : {evidence_.repetitions->first.spread_at(*first.site),
-                               evidence_.repetitions->second.spread_at(*second.site)})
-        if (seen.shift > 0 || seen.range > 0 || seen.typical > 0) allowed = wider(allowed, seen);
+    for (const Spread& seen : {evidence_.repetitions->first.spread_at(first_model_, *first.site),
+                               evidence_.repetitions->second.spread_at(second_model_, *second.site)})
+        if (seen.shift > 0 || seen.range > 0 || seen.typical > 0) allowed = wider(allowed, widened(seen));
     return allowed;
 }
 

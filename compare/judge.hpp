@@ -47,7 +47,9 @@ struct CallDivergence {
 
 class Judge {
   public:
-    explicit Judge(const Evidence& evidence) : evidence_(evidence) {}
+    /// The numbers are those of the models.
+    Judge(const Evidence& evidence, std::uint32_t first_model, std::uint32_t second_model)
+        : evidence_(evidence), first_model_(first_model), second_model_(second_model) {}
 
     /// Call it first, with the inputs of the run.
     void take_inputs(std::vector<TensorPair>& inputs);
@@ -73,12 +75,15 @@ class Judge {
     [[nodiscard]] Spread allowed_for_result(const RecordedCall& first, const RecordedCall& second,
                                             const Rounding& rounding, const RecordedTensor& result,
                                             const Spread& inputs) const;
+    [[nodiscard]] bool reads_different(const RecordedCall& first) const;
     Origin origin_of(const RecordedTensor& tensor, std::uint32_t& last_equal) const;
     void conclude(bool parts, const TensorPair* differing, bool has_new, CallDivergence& result);
     void record(const std::vector<TensorPair>& before, const std::vector<TensorPair>& after,
                 std::uint32_t call, bool has_after);
 
     Evidence evidence_;
+    std::uint32_t first_model_;
+    std::uint32_t second_model_;
     bool has_other_shapes_ = false;  // among the inputs of the run
     bool has_begun_ = false;         // some call has diverged
     Spread widest_;                  // of all tensors that agree

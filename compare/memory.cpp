@@ -8,12 +8,19 @@ namespace aoti_dbg::compare {
 Memory::Bytes Memory::bytes_of(const RecordedTensor& tensor) {
     if (tensor.tensor == nullptr || tensor.address == 0 || !tensor.tensor->sizes_known) return {};
     const TensorFacts& facts = *tensor.tensor;
-    std::uint64_t last = 0;
+    // A damaged recording has any numbers.
+    const auto bytes = static_cast<std::int64_t>(element_size(facts.measured_dtype));
+    std::int64_t end = bytes;
     for (std::size_t i = 0; i < facts.sizes.size() && i < facts.strides.size(); ++i) {
-        if (facts.sizes[i] <= 0) return {};
-        last += static_cast<std::uint64_t>(facts.sizes[i] - 1) * static_cast<std::uint64_t>(facts.strides[i]);
+        std::int64_t step = 0;
+        if (facts.sizes[i] <= 0 || facts.strides[i] < 0) return {};
+        if (__builtin_mul_overflow(facts.sizes[i] - 1, facts.strides[i], &step) ||
+            __builtin_mul_overflow(step, bytes, &step) || __builtin_add_overflow(end, step, &end))
+            return {};
     }
-    return {tensor.address, tensor.address + (last + 1) * element_size(facts.measured_dtype)};
+    std::uint64_t last = 0;
+    if (__builtin_add_overflow(tensor.address, static_cast<std::uint64_t>(end), &last)) return {};
+    return {tensor.address, last};
 }
 
 /// Whether the tensor covers all bytes between its first and its last.

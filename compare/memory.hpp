@@ -14,6 +14,13 @@ namespace aoti_dbg::compare {
 
 class Memory {
   public:
+    struct Bytes {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
+    };
+    /// Returns no bytes if they are not known.
+    static Bytes bytes_of(const RecordedTensor& tensor);
+
     struct State {
         Agreement agreement = Agreement::unknown;
         std::uint32_t call = kNoCallNumber;  // that recorded it; kNoCallNumber: the run's inputs
@@ -40,10 +47,6 @@ class Memory {
     [[nodiscard]] Spread spread_of(const RecordedTensor& tensor) const;
 
   private:
-    struct Bytes {
-        std::uint64_t begin = 0;
-        std::uint64_t end = 0;
-    };
     /// What differs in some bytes.
     struct Piece {
         std::uint64_t end = 0;
@@ -54,7 +57,6 @@ class Memory {
     /// By first byte. They do not overlap.
     using Pieces = std::map<std::uint64_t, Piece>;
 
-    static Bytes bytes_of(const RecordedTensor& tensor);
     static bool is_dense(const RecordedTensor& tensor, const Bytes& bytes);
     void record(const RecordedTensor& tensor, State state);
     void cut_at(std::uint64_t byte);

@@ -19,9 +19,11 @@ struct RecordedTensor {
     std::uint32_t run = ~0U;
     std::uint32_t call = kNoCallNumber;
     EventSide side = EventSide::before;
+    std::uint32_t position = 0;  // among the arguments of its own call
     std::uint64_t address = 0;
     bool is_measured = false;
     bool is_unwritten = false;  // uninitialized memory before a call that only writes it
+    bool has_garbage = false;   // shares memory with an argument that is unwritten
     TensorStatistics statistics;
     std::vector<std::byte> values;  // all elements if there are few, else empty
 };

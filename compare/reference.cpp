@@ -9,6 +9,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "compare/element_order.hpp"
+
 namespace aoti_dbg::compare {
 namespace {
 
@@ -165,6 +167,7 @@ class Matcher {
     void know(const RecordedTensor& tensor, const RecordedTensor* match) {
         known_[tensor.facts->label] = match;
         if (tensor.address != 0) by_address_[tensor.address] = match;
+        written_[match] = tensor.tensor;
     }
 
     /// What the tensor was when it was last seen. Another label may be an alias of the same memory.
@@ -307,17 +310,19 @@ class Matcher {
         facts.label = match->facts->label;  // its file has this name
         TensorFacts& shape = partner_.tensors.emplace_back(*match->tensor);
         shape.sizes = tensor.tensor->sizes;  // a view of the same elements
-        // A kernel may get a weight or an input permuted. Its recorded values have another order.
-        const bool may_be_permuted = graph_.order_of(*match) == 0;
-        if (may_be_permuted) shape.strides = tensor.tensor->strides;
-        const bool is_permuted =
-            may_be_permuted && !std::ranges::is_sorted(shape.strides, std::ranges::greater());
+        const auto written = written_.find(match);
+        const Order order = graph_.order_of(*match) == 0
+                                ? order_of_given(*tensor.tensor, *match->tensor)
+                                : order_of_result(*tensor.tensor, *match->tensor,
+                                                  written == written_.end() ? nullptr : written->second);
+        if (order == Order::permuted) shape.strides = tensor.tensor->strides;
         const bool is_unwritten = tensor.is_unwritten;
         tensor = *match;
         tensor.facts = &facts;
         tensor.tensor = &shape;
         tensor.is_unwritten = is_unwritten;
-        if (is_permuted) tensor.values.clear();
+        if (order != Order::same) tensor.values.clear();
+        if (order == Order::unknown) tensor.run = ~0U;  // its file has another order
     }
 
     const RecordedRun& run_;
@@ -326,6 +331,8 @@ class Matcher {
     ReferencePartner partner_;
     std::unordered_map<std::string_view, const RecordedTensor*> known_;  // by label of the run
     std::unordered_map<std::uint64_t, const RecordedTensor*> by_address_;
+    std::unordered_map<const RecordedTensor*, const TensorFacts*>
+        written_;                                             // the layout that the run gave it
     std::unordered_map<std::string, std::size_t> last_call_;  // of a node
     std::unordered_set<const RecordedTensor*> used_;          // by the current call
 };

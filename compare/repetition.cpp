@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,19 +10,22 @@
 namespace aoti_dbg::compare {
 namespace {
 
-/// Returns nothing if an input has no hash.
-std::optional<std::uint64_t> hash_of_inputs(const RecordedCall& call) {
-    std::uint64_t all = call.before.size();
-    for (const RecordedTensor& input : call.before) {
-        if (!is_input(input)) continue;
-        const bool has_hash = input.tensor == nullptr ||
-                              (input.is_measured && wants(input.statistics.requested, Requested::hash));
-        if (!has_hash) return std::nullopt;
-        const std::uint64_t own =
-            input.tensor == nullptr ? std::hash<std::string>()(input.scalar) : input.statistics.hash;
-        all = (all ^ own) * 0x9e3779b97f4a7c15ULL;
+/// Extends the hash by a tensor. Returns false if the tensor has none.
+bool add_hash(const RecordedTensor& tensor, std::uint64_t& all) {
+    if (tensor.tensor == nullptr) {
+        all = (all ^ std::hash<std::string>()(tensor.scalar)) * 0x9e3779b97f4a7c15ULL;
+        return true;
     }
-    return all;
+    if (!tensor.is_measured || !wants(tensor.statistics.requested, Requested::hash)) return false;
+    all = (all ^ tensor.statistics.hash) * 0x9e3779b97f4a7c15ULL;
+    return true;
+}
+
+/// Extends the hash by the call's weights.
+bool add_weights(const RecordedCall& call, std::uint64_t& all) {
+    return std::ranges::all_of(call.before, [&all](const RecordedTensor& tensor) {
+        return tensor.facts->original_fqn.empty() || !is_input(tensor) || add_hash(tensor, all);
+    });
 }
 
 std::vector<RecordedTensor> results_of(const RecordedCall& call) {
@@ -45,21 +47,30 @@ Spread spread_of(const std::vector<RecordedTensor>& first, const std::vector<Rec
 }  // namespace
 
 void Repetitions::add(const RecordedRun& run) {
+    std::uint64_t inputs = run.inputs.size();
+    if (!run.has_inputs) return;
+    for (const RecordedTensor& input : run.inputs)
+        if (!add_hash(input, inputs)) return;
     for (const RecordedCall& call : run.calls) {
-        const std::optional<std::uint64_t> inputs = hash_of_inputs(call);
-        if (!call.has_before || !call.has_after || !inputs) continue;
-        std::vector<RecordedTensor> results = results_of(call);
-        const auto [entry, is_new] = places_.try_emplace(call.site);
-        Place& place = entry->second;
-        if (!is_new && place.inputs == *inputs)
-            place.spread = wider(place.spread, spread_of(place.results, results));
-        place.inputs = *inputs;
-        place.results = std::move(results);
+        if (!add_weights(call, inputs)) return;
+        if (call.has_after) add(run.model, call, inputs);
     }
 }
 
-Spread Repetitions::spread_at(const SiteFacts& site) const {
-    const auto place = places_.find(&site);
+void Repetitions::add(std::uint32_t model, const RecordedCall& call, std::uint64_t inputs) {
+    std::vector<RecordedTensor> results = results_of(call);
+    Place& place = places_[{model, call.site}];
+    const auto seen = std::ranges::find(place.last, inputs, &Seen::inputs);
+    if (seen == place.last.end()) {
+        place.last[place.next++ % place.last.size()] = {inputs, std::move(results)};
+        return;
+    }
+    place.spread = wider(place.spread, spread_of(seen->results, results));
+    seen->results = std::move(results);
+}
+
+Spread Repetitions::spread_at(std::uint32_t model, const SiteFacts& site) const {
+    const auto place = places_.find({model, &site});
     return place == places_.end() ? Spread{} : place->second.spread;
 }
 

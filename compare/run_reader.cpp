@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/role.hpp"
+#include "compare/memory.hpp"
 #include "serializer/event_words.hpp"
 
 namespace aoti_dbg::compare {
@@ -75,6 +76,19 @@ class Kept {
     std::deque<Facts> copies_;
 };
 
+/// A call can write a part of a tensor that it reads as a whole.
+void mark_garbage(std::vector<RecordedTensor>& tensors) {
+    for (const RecordedTensor& unwritten : tensors) {
+        if (!unwritten.is_unwritten) continue;
+        const Memory::Bytes bytes = Memory::bytes_of(unwritten);
+        for (RecordedTensor& tensor : tensors) {
+            const Memory::Bytes own = Memory::bytes_of(tensor);
+            if (!tensor.is_unwritten && own.begin < bytes.end && bytes.begin < own.end)
+                tensor.has_garbage = true;
+        }
+    }
+}
+
 /// A run that has not ended.
 struct OpenRun {
     RecordedRun run;
@@ -113,6 +127,7 @@ RecordedTensor RunReader::State::tensor_of(const MeasuredCall& call, const Measu
     tensor.run = call.run;
     tensor.call = call.call;
     tensor.side = call.side;
+    tensor.position = tensor.facts->position;
     if (argument.tensor == nullptr) {
         tensor.scalar = argument.scalar;
         return tensor;
@@ -131,6 +146,7 @@ void RunReader::State::take_arguments(const MeasuredCall& call, std::vector<Reco
     to.reserve(call.arguments.size());
     for (const MeasuredArgument& argument : call.arguments)
         to.push_back(tensor_of(call, argument));
+    if (call.side == EventSide::before) mark_garbage(to);
 }
 
 OpenRun& RunReader::State::run_of(const MeasuredCall& call) {

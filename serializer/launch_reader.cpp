@@ -42,6 +42,7 @@ bool read_tensors(JsonLine::Value list, std::vector<LaunchTensor>& to) {
     for (JsonLine::Value value = list.first(); value; value = value.next()) {
         LaunchTensor& tensor = to.emplace_back();
         tensor.label = string_of(value.member("label"));
+        read_integer(value.member("position"), tensor.position);
         read_address(value.member("address"), tensor.address);
         read_tensor(value, tensor.facts);
         const bool is_whole =

@@ -31,6 +31,7 @@ void append_parameter(const LaunchParameter& parameter, std::string& out) {
 
 void append_tensor(const LaunchTensor& tensor, std::string& out) {
     append_member(R"({"label":)", tensor.label, out);
+    append_member(R"(,"position":)", tensor.position, out);
     append_address(R"(,"address":)", tensor.address, out);
     append_member(R"(,"dtype":)", tensor.facts.dtype, out);
     append_list(R"(,"sizes":)", tensor.facts.sizes, out);

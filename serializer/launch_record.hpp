@@ -24,6 +24,7 @@ struct LaunchParameter {
 /// A tensor that some parameter points to.
 struct LaunchTensor {
     std::string label;
+    std::uint32_t position = 0;  // of its first argument
     std::uint64_t address = 0;
     TensorFacts facts;
 };

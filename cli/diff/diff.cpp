@@ -38,12 +38,16 @@ std::optional<compare::Comparison> compare_reference(Recording& first, Recording
 
 std::optional<compare::Comparison> compare_pair(Recording& first, Recording& second, const RunPair& pair,
                                                 const compare::Method& method) {
-    const std::optional<compare::RecordedRun> one = first.run(pair.first);
-    const std::optional<compare::RecordedRun> other = one ? second.run(pair.second) : std::nullopt;
+    compare::RepetitionsOfBoth repetitions;
+    const std::optional<compare::RecordedRun> one = first.run(pair.first, repetitions.first);
+    const std::optional<compare::RecordedRun> other =
+        one ? second.run(pair.second, repetitions.second) : std::nullopt;
     if (!other) return std::nullopt;
     compare::Comparison comparison;
     comparison.rule = method.evidence.rule;
-    compare::add_runs(*one, *other, method, comparison);
+    compare::Method with_repetitions = method;
+    with_repetitions.evidence.repetitions = &repetitions;
+    compare::add_runs(*one, *other, with_repetitions, comparison);
     add_elements(method.evidence, comparison);
     return comparison;
 }
@@ -69,7 +73,9 @@ int diff(const DiffRequest& request) {
     if (!comparison) return kTrouble;
     if (!has_evidence(*comparison)) {
         error_message(ErrorCode::nothing_recorded,
-                      "%s and %s have no measured calls to compare. Record both with --record bits.",
+                      comparison->runs == 0
+                          ? "%s and %s have no pair of runs to compare. Change --runs, or record both again."
+                          : "%s and %s have no measured calls to compare. Record both with --record bits.",
                       first->path().c_str(), second->path().c_str());
         return kTrouble;
     }

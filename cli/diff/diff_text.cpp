@@ -172,7 +172,7 @@ std::string rule_text(const Comparison& comparison) {
         case RuleKind::automatic:
             if (comparison.runs_by_derived_rule != 0)
                 return std::string(kDerived) + ", because the builds differ";
-            return "none, because both are the same build";
+            return "none, because both look like the same build. --tolerance derived allows rounding";
         default:
             return "none";
     }

@@ -26,9 +26,18 @@ Recording::Recording(std::string path)
       runs_([this](char* to, std::size_t bytes) { return file_.read(to, bytes); }),
       tensors_(path_) {}
 
-std::optional<compare::RecordedRun> Recording::run(std::uint32_t number) {
-    while (std::optional<compare::RecordedRun> run = runs_.next())
-        if (run->run == number) return run;
+std::optional<compare::RecordedRun> Recording::run(std::uint32_t number, compare::Repetitions& repetitions) {
+    constexpr int kMostFurther = 16;
+    std::optional<compare::RecordedRun> found;
+    int further = 0;
+    while (further < kMostFurther) {
+        std::optional<compare::RecordedRun> run = runs_.next();
+        if (!run) break;
+        repetitions.add(*run);
+        further += found ? 1 : 0;
+        if (run->run == number) found = std::move(run);
+    }
+    if (found) return found;
     if (is_readable()) error_message(ErrorCode::no_match, "%s has no run %u.", path_.c_str(), number);
     return std::nullopt;
 }

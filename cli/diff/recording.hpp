@@ -5,8 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "cli/tensor_files.hpp"
 #include "cli/recorded_file.hpp"
+#include "cli/tensor_files.hpp"
+#include "compare/repetition.hpp"
 #include "compare/run_reader.hpp"
 
 namespace aoti_dbg::cli {
@@ -22,8 +23,9 @@ class Recording {
     compare::SavedTensors& tensors() { return tensors_; }
     [[nodiscard]] bool has_runs() const { return runs_.has_runs(); }
 
-    /// Reads on to a run. Prints an error if the recording does not have it.
-    std::optional<compare::RecordedRun> run(std::uint32_t number);
+    /// Reads on to a run, and some further ones, for `repetitions`. Prints an error if the recording does not
+    /// have it.
+    std::optional<compare::RecordedRun> run(std::uint32_t number, compare::Repetitions& repetitions);
     /// Prints what is wrong with the file. Returns false if it could not be read, or has no runs.
     [[nodiscard]] bool conclude() const;
 

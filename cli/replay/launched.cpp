@@ -60,6 +60,7 @@ std::optional<compare::SavedElements> Launched::saved(const LaunchTensor& tensor
     recorded.run = launch_.run;
     recorded.call = launch_.call;
     recorded.side = side;
+    recorded.position = tensor.position;
     return tensors_.elements_of(recorded);
 }
 

@@ -145,6 +145,8 @@ def statistics_of(tensor) -> dict:
         flat = flat.float()
     found = moments_of(flat, is_integer)
     if is_integer:
+        if zeros := int((flat == 0).sum().item()):
+            found["zeros"] = zeros
         found["sum"] = int(flat.sum(dtype=torch.int64).item())
         return found
     finite = flat[flat.isfinite()]

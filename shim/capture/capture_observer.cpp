@@ -46,7 +46,8 @@ void take_tensors(const CallTensors& own, LaunchRecord& to) {
     for (std::size_t i = 0; i < own.found.size(); ++i) {
         if (!has_tensor(own, i, When::before, 0) || own.tensors[i].address == 0) continue;
         const TensorFacts& facts = *own.tensors[i].facts;
-        to.tensors.push_back({own.found[i].facts->label, own.tensors[i].address, facts});
+        const PlannedArgument& argument = *own.found[i].facts;
+        to.tensors.push_back({argument.label, argument.position, own.tensors[i].address, facts});
     }
 }
 

@@ -29,8 +29,10 @@ Status write_new(const std::string& path, const char* bytes, std::size_t count) 
     {
         const Descriptor file(open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (file.number() < 0) return file_failure("cannot create", part, errno);
-        if (const int error = write_fully(file.number(), bytes, count); error != 0)
+        if (const int error = write_fully(file.number(), bytes, count); error != 0) {
+            unlink(part.c_str());
             return file_failure("cannot write", part, error);
+        }
     }
     return rename(part.c_str(), path.c_str()) == 0 ? Status() : file_failure("cannot create", path, errno);
 }

@@ -56,6 +56,7 @@ class Writer {
 
     std::string file;
     std::vector<std::string> nodes;  // of the calls that follow
+    std::uint32_t model = 0;
 
   private:
     [[nodiscard]] SiteFacts site_with_nodes(const std::string& kernel) const {
@@ -80,7 +81,7 @@ class Writer {
                                                   : tensors.back()->unmeasured(*facts.back(), "busy"));
         }
         MeasuredCall call = call_of(side, site, arguments);
-        call.model = 0;
+        call.model = model;
         call.run = run_;
         call.call = number;
         call.nesting = nesting_;
@@ -270,7 +271,43 @@ TEST_CASE("Another build may differ by as much as equal calls of one build do") 
     CHECK(compared(build("scatter_1", {3, 3}), build("scatter_2", {3.2F, 3.2F})).diverge == 2);
     CHECK(compared(build("scatter_1", {3, 3.5F}), build("scatter_2", {3.2F, 3.2F})).diverge == 0);
     CHECK(compared(build("scatter_1", {3, 3}), build("scatter_2", {3.2F, 2.8F})).diverge == 0);
-    CHECK(compared(build("scatter_1", {3, 3.5F}), build("scatter_2", {9, 9})).diverge == 2);
+    CHECK(compared(build("scatter_1", {3, 3.5F}), build("scatter_2", {40, 40})).diverge == 2);
+}
+
+TEST_CASE("Equal calls are found between calls with other inputs, but not in another model") {
+    struct Run {
+        std::uint32_t model = 0;
+        float input = 1;
+        float result = 3;
+    };
+    const auto build = [](const std::string& kernel, const std::vector<Run>& runs) {
+        Writer writer;
+        for (std::uint32_t number = 0; number < runs.size(); ++number) {
+            const Run& run = runs[number];
+            writer.model = run.model;
+            writer.begin(number, {{"arg0_1", run.input}});
+            writer.call(kernel, {{"arg0_1", run.input}}, {{"buf0", run.result, Role::writes}});
+            writer.end({{"buf0", run.result}});
+        }
+        return writer.file;
+    };
+    const std::string alternating = build("scatter_1", {{0, 1, 3}, {0, 2, 4}, {0, 1, 3.5F}, {0, 2, 4}});
+    const std::string other = build("scatter_2", {{0, 1, 3.2F}, {0, 2, 4.2F}, {0, 1, 3.2F}, {0, 2, 4.2F}});
+    CHECK(compared(alternating, other).diverge == 0);
+    const std::string two_models = build("scatter_1", {{0, 1, 3}, {1, 1, 3.5F}});
+    CHECK(compared(two_models, build("scatter_2", {{0, 1, 3.2F}, {1, 1, 3.7F}})).diverge == 2);
+}
+
+TEST_CASE("Damaged strides do no harm") {
+    for (const char* strides : {"[-700000]", "[9223372036854775807]", "[4611686018427387904]", "[0]"}) {
+        std::string damaged = recording({});
+        const std::string from = R"("strides":[1])";
+        for (std::size_t at = damaged.find(from); at != std::string::npos; at = damaged.find(from, at))
+            damaged.replace(at, from.size(), std::string(R"("strides":)") + strides);
+        CHECK(damaged.find(strides) != std::string::npos);
+        CHECK(compared(recording({}), damaged).runs == 1);
+        CHECK(compared(damaged, damaged).runs == 1);
+    }
 }
 
 TEST_CASE("A weight that differs is named even if its first reader hides it") {
