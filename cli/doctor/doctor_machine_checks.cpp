@@ -188,8 +188,8 @@ std::vector<Check> check_options(const std::vector<std::string>& complaints) {
     std::vector<Check> checks;
     checks.reserve(complaints.size());
     for (const std::string& complaint : complaints)
-        checks.push_back({"options", CheckState::warning, complaint,
-                          "`aoti-dbg run --help-all` lists all options."});
+        checks.push_back(
+            {"options", CheckState::warning, complaint, "`aoti-dbg run --help-all` lists all options."});
     if (checks.empty()) checks.push_back({"options", CheckState::ok, "all options are valid", {}});
     return checks;
 }
