@@ -1,13 +1,33 @@
 #include "cli/diff/recording.hpp"
 
+#include <filesystem>
+
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "cli/show/find_recorded.hpp"
 
 namespace aoti_dbg::cli {
 
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Returns the events.jsonl that a recording with saved tensors alone lacks, or an empty path.
+std::string missing_events(const std::string& place) {
+    std::error_code ignored;
+    for (const fs::path& folder : {fs::path(place), fs::path(place) / "latest"})
+        if (fs::exists(folder / "tensors" / "index.jsonl", ignored))
+            return (folder / "events.jsonl").string();
+    return {};
+}
+
+}  // namespace
+
 std::unique_ptr<Recording> Recording::open(const std::string& place) {
     const Result<FoundFile> found = find_recorded(place, Recorded::events);
+    if (const std::string events = found.ok() ? "" : missing_events(place); !events.empty())
+        return std::make_unique<Recording>(events,
+                                           fs::path(events).parent_path() / "tensors" / "index.jsonl");
     if (!found.ok()) {
         error_message(ErrorCode::nothing_recorded, "%s.", found.status().message().c_str());
         return nullptr;
@@ -18,6 +38,14 @@ std::unique_ptr<Recording> Recording::open(const std::string& place) {
     }
     auto recording = std::make_unique<Recording>(found.value().path);
     return recording->is_readable() ? std::move(recording) : nullptr;
+}
+
+Recording::Recording(std::string path, const std::string& index)
+    : path_(std::move(path)),
+      file_(index.c_str()),
+      runs_([this](char* to, std::size_t bytes) { return from_index_.read(to, bytes); }),
+      tensors_(path_) {
+    from_index_.read_index(index.c_str());
 }
 
 Recording::Recording(std::string path)

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/diff/index_events.hpp"
 #include "cli/recorded_file.hpp"
 #include "cli/tensor_files.hpp"
 #include "compare/repetition.hpp"
@@ -17,6 +18,8 @@ class Recording {
     /// `place` is an events.jsonl, or an output directory. Prints an error if there is none.
     static std::unique_ptr<Recording> open(const std::string& place);
     explicit Recording(std::string path);
+    /// For a recording with saved tensors alone, whose `path` does not exist.
+    Recording(std::string path, const std::string& index);
 
     [[nodiscard]] const std::string& path() const { return path_; }
     compare::RunReader& runs() { return runs_; }
@@ -34,6 +37,7 @@ class Recording {
 
     std::string path_;
     RecordedFile file_;
+    IndexEvents from_index_;
     compare::RunReader runs_;
     TensorFiles tensors_;
 };

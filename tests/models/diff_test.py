@@ -22,10 +22,10 @@ class Diff(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.addClassCleanup(support.collect_outputs, cls.folder)
-        for name, what in (("first", "bits"), ("second", "bits"), ("saved", "full")):
+        for name, what, level in (("first", "bits", ""), ("second", "bits", ""), ("saved", "full", ""), ("files", "", "1")):
             recorded = support.run_victim(
                 folder=cls.folder, preload=True, script="diff_victim.py",
-                AOTI_DBG_LEVEL="", AOTI_DBG_RECORD=what, AOTI_DBG_OUT=name,
+                AOTI_DBG_LEVEL=level, AOTI_DBG_RECORD=what, AOTI_DBG_OUT=name,
             )  # fmt: skip
             assert recorded.code == 0, recorded.stderr
             assert all(path.read_text().strip("\0") == "" for path in cls.folder.glob("log.*")), "calls were printed"
@@ -71,6 +71,16 @@ class Diff(unittest.TestCase):
         self.assertAlmostEqual(elements["largest_absolute"], 0.5, places=5)
         text = self.diff("saved", "--runs", "2,4", code=1).stdout
         self.assertIn("1 of 160 elements differs, max |Δ| 0.5, first at [2, 1]", text)
+
+    def test_saved_tensors_alone_are_compared(self):
+        self.assertFalse((self.folder / "files" / "events.jsonl").exists())
+        self.assertEqual(self.difference("files", "--runs", "0,1", code=0)["calls"]["equal"], 4)
+        (beginning,) = self.difference("files", "--runs", "1,2")["divergences"]
+        self.assertEqual((beginning["origin"], beginning["tensor"]["fqn"]), ("constant", "second_weight"))
+        self.assertEqual(beginning["tensor"]["elements"]["different"], 1)
+        found = self.difference("files", "--runs", "5,6")
+        self.assertEqual([one["kernel"] for one in found["divergences"]], ["mylib::my_op"])
+        self.assertEqual(self.difference("files", "--runs", "2,3")["divergences"], [])
 
     def test_another_input_comes_first(self):
         text = self.diff("first", "--runs", "2,3", code=1).stdout
