@@ -48,6 +48,7 @@ struct Driver::Functions {
     int (*get_function)(void** function, void* module, const char* name);
     int (*set_attribute)(void* function, int attribute, int value);
     int (*allocate)(std::uint64_t* address, std::size_t bytes);
+    int (*release)(std::uint64_t address);
     int (*clear)(std::uint64_t address, unsigned char value, std::size_t bytes);
     int (*write)(std::uint64_t to, const void* from, std::size_t bytes);
     int (*read)(void* to, std::uint64_t from, std::size_t bytes);
@@ -77,6 +78,7 @@ const char* find_all(void* library, Functions& to) {
     find(to.get_function, "cuModuleGetFunction");
     find(to.set_attribute, "cuFuncSetAttribute");
     find(to.allocate, "cuMemAlloc_v2");
+    find(to.release, "cuMemFree_v2");
     find(to.clear, "cuMemsetD8_v2");
     find(to.write, "cuMemcpyHtoD_v2");
     find(to.read, "cuMemcpyDtoH_v2");
@@ -152,6 +154,10 @@ Result<std::uint64_t> Driver::allocate(std::uint64_t bytes) {
     const int result = functions_->allocate(&address, bytes);
     if (result != 0) return failure("cannot allocate memory of the GPU", result);
     return address;
+}
+
+void Driver::release(std::uint64_t address) {
+    functions_->release(address);
 }
 
 Status Driver::clear(std::uint64_t address, std::uint64_t bytes) {

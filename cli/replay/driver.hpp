@@ -27,8 +27,9 @@ class Driver {
     /// Loads the launch's code and finds its function.
     Status load(const std::string& image, const LaunchRecord& launch);
 
-    /// Freed with this object.
     Result<std::uint64_t> allocate(std::uint64_t bytes);
+    /// Does nothing after a fault.
+    void release(std::uint64_t address);
     Status clear(std::uint64_t address, std::uint64_t bytes);
     Status write(std::uint64_t address, std::span<const std::byte> bytes);
     Status read(std::uint64_t address, std::span<std::byte> bytes);

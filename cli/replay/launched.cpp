@@ -75,13 +75,13 @@ Launched::Region* Launched::region_of(std::uint64_t address) {
 void Launched::find_regions() {
     for (const LaunchTensor& tensor : launch_.tensors)
         if (const std::uint64_t span = span_of(tensor.facts); span != 0)
-            regions_.push_back({tensor.address, tensor.address + span, 0, {}, false});
+            regions_.push_back({tensor.address, tensor.address + span, 0, 0, {}, false});
     for (const LaunchParameter& parameter : launch_.parameters) {
         if (parameter.reachable == 0 || parameter.bytes.size() != sizeof(std::uint64_t)) continue;
         std::uint64_t address = 0;
         std::memcpy(&address, parameter.bytes.data(), sizeof address);
         if (region_of(address) == nullptr)
-            regions_.push_back({address, address + parameter.reachable, 0, {}, false});
+            regions_.push_back({address, address + parameter.reachable, 0, 0, {}, false});
     }
     std::ranges::sort(regions_, {}, &Region::begin);
     std::vector<Region> merged;
@@ -131,6 +131,11 @@ Status Launched::place_parameters() {
     return {};
 }
 
+Launched::~Launched() {
+    for (const Region& region : regions_)
+        if (region.allocated != 0) driver_.release(region.allocated);
+}
+
 Status Launched::prepare() {
     find_regions();
     if (Status filled = fill_regions(); !filled.ok()) return filled;
@@ -138,6 +143,7 @@ Status Launched::prepare() {
         const std::uint64_t shift = region.begin % kAlignment;
         const Result<std::uint64_t> address = driver_.allocate(region.end - region.begin + shift);
         if (!address.ok()) return address.status();
+        region.allocated = address.value();
         region.address = address.value() + shift;
     }
     return place_parameters();

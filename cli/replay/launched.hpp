@@ -27,6 +27,9 @@ class Launched {
   public:
     Launched(Driver& driver, const LaunchFile& file, TensorFiles& tensors)
         : driver_(driver), launch_(file.launch), tensors_(tensors) {}
+    Launched(const Launched&) = delete;
+    Launched& operator=(const Launched&) = delete;
+    ~Launched();
 
     /// Allocates the memory that the parameters reach.
     Status prepare();
@@ -40,7 +43,8 @@ class Launched {
     struct Region {
         std::uint64_t begin = 0;  // as captured
         std::uint64_t end = 0;
-        std::uint64_t address = 0;  // here
+        std::uint64_t allocated = 0;  // here
+        std::uint64_t address = 0;    // in it, with the alignment of `begin`
         std::vector<std::byte> contents;
         bool is_known = false;  // the contents
     };
