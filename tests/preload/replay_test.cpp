@@ -68,6 +68,24 @@ TEST_CASE("A launch whose results differ from the record is named with its tenso
     CHECK(lines_of(replayed.out).at(1) == "  buf4 float32[8,16]: 51 of 128 elements differ, first at 65");
 }
 
+TEST_CASE("A launch that faulted faults again, and the report names the command") {
+    const TempFolder folder;
+    const fs::path package = folder.path() / "package";
+    const fs::path out = folder.path() / "out";
+    fs::copy(fs::path(AOTI_DBG_FAKES) / "stats", package, fs::copy_options::recursive);
+    const fs::path model = package / "data" / "aotinductor" / "model";
+    replace_in(model / "csqrt.cubin", "square_root ppipp", "fault ppipp");
+    const Outcome faulted =
+        run_program({AOTI_DBG_TOOL, "run", "--triage", "--capture", "triton_*", "--out", out.string(), "--",
+                     victim_path("cuda_models"), "--runs", "1", (model / "cstats.wrapper.so").string()},
+                    {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+    CAPTURE(faulted.err);
+    CHECK(contains(read_text(out / "report.json"), " replay --runs 0 --calls 3 " + out.string()));
+    const Outcome replayed = replay(out, {"--runs", "0", "--calls", "3"});
+    CHECK(replayed.exit_code == 3);
+    CHECK(contains(replayed.out, "run 0, call 3, triton_poi_fused_sqrt_2: the kernel failed: "));
+}
+
 TEST_CASE("What cannot be replayed is refused with its reason") {
     const Preloaded watched = captured();
     const fs::path out = watched.out();

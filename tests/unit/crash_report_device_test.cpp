@@ -255,6 +255,11 @@ TEST_CASE("Without a dump, completion markers take precedence over the call that
           "illegal memory access (CUDA error 700) in triton_poi_fused_index_3 (run 7, call 41), according to "
           "completion markers; the process then ended with SIGABRT");
     CHECK(judge(evidence).advice.front().find("--runs 7 --calls 41 ") != std::string::npos);
+    evidence.is_captured = true;
+    evidence.end.folder = "/tmp/my out";
+    CHECK(judge(evidence).advice.front() ==
+          "run the launch alone, also under compute-sanitizer: aoti-dbg replay --runs 7 --calls 41 '/tmp/my "
+          "out'");
     const std::string json = kept_json(evidence);
     CHECK(json.find("\"by_markers\": true") != std::string::npos);
     const std::string fingerprint = judge(evidence).fingerprint;

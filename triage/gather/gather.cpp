@@ -3,10 +3,12 @@
 #include "triage/gather/gather.hpp"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <functional>
 #include <iterator>
 #include <sstream>
@@ -87,6 +89,13 @@ bool ran_when_launched(const RecordedCalls& calls, const ring::Call& launch, con
                       // marker
     return evidence.device && evidence.device->launch != 0 &&
            evidence.device->launch == launch.record->launch;
+}
+
+/// Whether the launch is among the captured ones.
+bool is_captured(const CrashCall& call, const std::string& folder) {
+    char name[64];
+    std::snprintf(name, sizeof name, "/launches/run%04u-call%04u.json", call.run, call.call);
+    return access((folder + name).c_str(), R_OK) == 0;
 }
 
 /// Adds earlier and in-flight calls. For a device fault, streams matter rather than threads.
@@ -202,6 +211,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, Evidence& ev
     if (!evidence.hang) note_waits(ring, evidence);
     if (failed && evidence.reported_failure() == nullptr)
         evidence.notes.push_back("earlier, " + failure_text(*evidence.failed) + ", but later runs succeeded");
+    evidence.is_captured = evidence.faulted && is_captured(*evidence.faulted, evidence.end.folder);
     add_neighbors(ring, calls, about, evidence);
     if (about) add_call_facts(process, calls, *about, *reported_call(evidence), evidence);
     add_memory_facts(process, reported, evidence);

@@ -41,6 +41,12 @@ void add_for_kernel(const Evidence& evidence, std::vector<std::string>& advice) 
             "read standard error: the driver prints a failed assertion with file, line, block and thread. If "
             "it printed none, this was another fault");
     const bool is_known = evidence.device || evidence.by_markers || evidence.by_assertion;
+    if (evidence.faulted && evidence.is_captured) {
+        advice.push_back("run the launch alone, also under compute-sanitizer: " + tool_text(evidence) +
+                         " replay --runs " + std::to_string(evidence.faulted->run) + " --calls " +
+                         std::to_string(evidence.faulted->call) + " " + shell_text({evidence.end.folder}));
+        return;
+    }
     if (is_known && evidence.faulted && evidence.faulted->call != ring::kNoCall) {
         advice.push_back("save what the kernel reads: " + tool_text(evidence) +
                          " run --level 1 --sync on --side before --runs " +
