@@ -76,9 +76,9 @@ TEST_CASE("A launch that faulted faults again, and the report names the command"
     const fs::path model = package / "data" / "aotinductor" / "model";
     replace_in(model / "csqrt.cubin", "square_root ppipp", "fault ppipp");
     const Outcome faulted =
-        run_program({AOTI_DBG_TOOL, "run", "--triage", "--capture", "triton_*", "--out", out.string(), "--",
-                     victim_path("cuda_models"), "--runs", "1", (model / "cstats.wrapper.so").string()},
-                    {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+        run_bare({AOTI_DBG_TOOL, "run", "--triage", "--capture", "triton_*", "--out", out.string(), "--",
+                  victim_path("cuda_models"), "--runs", "1", (model / "cstats.wrapper.so").string()},
+                 {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
     CAPTURE(faulted.err);
     CHECK(contains(read_text(out / "report.json"), " replay --runs 0 --calls 3 " + out.string()));
     const Outcome replayed = replay(out, {"--runs", "0", "--calls", "3"});
