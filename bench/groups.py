@@ -95,7 +95,7 @@ def _transformer(device: str, limits: bool) -> tuple[Variant, ...]:
         Variant("level 0", released, True, {**_ONE_THREAD, **_OFF}, limit=(RATIO, 1.01) if limits else None),
         Variant(_FILTER, released, True, {**_ONE_THREAD, **_NOTHING_SELECTED}, limit=(RATIO, 1.01) if limits else None),
         Variant("level 3 into a file", released, True, {**_ONE_THREAD, **_LEVEL_3}, True,
-                (RATIO, 1.05) if limits else None),
+                limit=(RATIO, 1.05) if limits else None),
         Variant("PyTorch's printer, level 3 into a file", _model("transformer-printer", device), False, _ONE_THREAD),
     )
 
@@ -178,7 +178,7 @@ GROUPS = (
         Variant("level 0", _LAUNCH, True, _OFF, limit=(ADDED, 10)),
         Variant(_FILTER, _LAUNCH, True, _NOTHING_SELECTED),
         Variant("level 3, recorded and not printed", _LAUNCH, True, _LEVEL_3, limit=(ADDED, 150)),
-        Variant("level 3 into a file (scope all)", _PRINTING_LAUNCH, True, _ALL, True, (ADDED, 150)),
+        Variant("level 3 into a file (scope all)", _PRINTING_LAUNCH, True, _ALL, True, limit=(ADDED, 150)),
     )),
     Group("start", "A program that does nothing, from start to end", "ms", False, False, (
         Variant("bare", _START),

@@ -2,7 +2,7 @@
 // right before the real launch. The recording is in this file, so that it can be inlined into the hooks.
 #include "shim/hooks/driver_call.hpp"  // first, because it configures cuda.h
 
-#include <array>
+#include <optional>
 #include <span>
 
 #include "shim/calls/calls.hpp"
@@ -109,7 +109,6 @@ struct Launch {
     CUstream stream = nullptr;
     void* const* parameters = nullptr;
     const CUlaunchConfig* config = nullptr;
-    CUlaunchConfig plain = {};  // of a function that takes numbers instead
     bool is_cooperative = false;
     bool is_graph = false;
     bool is_refused = false;  // the driver will refuse it, so it is not recorded
@@ -128,16 +127,17 @@ Launch launch_of(CUgraphExec graph, CUstream stream) {
     return {.function = graph, .stream = stream, .is_graph = true};
 }
 
-using Dim = std::array<unsigned, 3>;
-
-Launch plain_launch(CUfunction function, const Dim& grid, const Dim& block, unsigned shared_bytes,
-                    CUstream stream, void* const* parameters, bool is_cooperative = false) {
-    return {
-        .function = function,
-        .stream = stream,
-        .parameters = parameters,
-        .plain = {grid[0], grid[1], grid[2], block[0], block[1], block[2], shared_bytes, nullptr, nullptr, 0},
-        .is_cooperative = is_cooperative};
+/// The shape of a launch whose function takes it as numbers.
+template <typename... More>
+CUlaunchConfig shape_of(CUfunction /*function*/, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        More... /*more*/) {
+    return {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, nullptr, nullptr, 0};
+}
+/// Others have a config of their own, or none.
+template <typename... Arguments>
+CUlaunchConfig shape_of(Arguments... /*arguments*/) {
+    return {};
 }
 
 /// Returns true if the kernel may start before its predecessor has ended (programmatic dependent launch).
@@ -163,8 +163,10 @@ template <auto kHook, typename Describe, typename... Arguments>
     passage.function = launch.function;
     passage.parameters = launch.parameters;
     passage.is_serialized = g_marking && may_overlap(launch.config);
-    if (options().captures && !launch.is_graph) {
-        passage.shape = launch.config != nullptr ? launch.config : &launch.plain;
+    std::optional<CUlaunchConfig> shape;
+    if (options().captures && !launch.is_graph) [[unlikely]] {
+        shape = launch.config != nullptr ? *launch.config : shape_of(arguments...);
+        passage.shape = &*shape;
         passage.is_cooperative = launch.is_cooperative;
     }
     DriverCall call(launch.is_graph ? ring::CallKind::graph : ring::CallKind::launch,
@@ -188,10 +190,7 @@ AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel(CUfunction function
                                                              CUstream stream, void** parameters,
                                                              void** extra) {
     return forward_launch<cuLaunchKernel>(
-        [=] {
-            return plain_launch(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
-                                legacy(stream), parameters);
-        },
+        [=] { return Launch{.function = function, .stream = legacy(stream), .parameters = parameters}; },
         {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
         block_y, block_z, shared_bytes, stream, parameters, extra);
 }
@@ -203,10 +202,7 @@ AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel_ptsz(CUfunction fun
                                                                   unsigned int shared_bytes, CUstream stream,
                                                                   void** parameters, void** extra) {
     return forward_launch<cuLaunchKernel_ptsz>(
-        [=] {
-            return plain_launch(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
-                                per_thread(stream), parameters);
-        },
+        [=] { return Launch{.function = function, .stream = per_thread(stream), .parameters = parameters}; },
         {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
         block_y, block_z, shared_bytes, stream, parameters, extra);
 }
@@ -232,8 +228,10 @@ AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned
                                                    CUstream stream, void** parameters) {
     return forward_launch<cuLaunchCooperativeKernel>(
         [=] {
-            return plain_launch(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
-                                legacy(stream), parameters, true);
+            return Launch{.function = function,
+                          .stream = legacy(stream),
+                          .parameters = parameters,
+                          .is_cooperative = true};
         },
         {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
         block_y, block_z, shared_bytes, stream, parameters);
@@ -246,8 +244,10 @@ AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, uns
                                                         CUstream stream, void** parameters) {
     return forward_launch<cuLaunchCooperativeKernel_ptsz>(
         [=] {
-            return plain_launch(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
-                                per_thread(stream), parameters, true);
+            return Launch{.function = function,
+                          .stream = per_thread(stream),
+                          .parameters = parameters,
+                          .is_cooperative = true};
         },
         {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
         block_y, block_z, shared_bytes, stream, parameters);
