@@ -144,7 +144,7 @@ class Matcher {
         std::vector<RecordedTensor> theirs;
         const std::string* module = nullptr;
         for (RecordedTensor& tensor : partner.after) {
-            const bool is_written = tensor.tensor != nullptr && tensor.facts->role != Role::reads;
+            const bool is_written = is_output(tensor);
             const RecordedTensor* const match = is_written ? result_of(tensor, number) : nullptr;
             if (is_written) know(tensor, match);
             if (match == nullptr) continue;

@@ -36,6 +36,14 @@ Taken take_window(const Texts& texts, Window& window) {
     return std::nullopt;
 }
 
+/// Records the selected calls and prints none of them.
+void record_calls(bool has_files, Options& options) {
+    options.levels = {false, true, has_files};
+    options.level_given = true;
+    options.stats = has_files ? StatsDetail::full : StatsDetail::hashes;
+    options.format = OutputFormat::none;
+}
+
 bool is_word_of_processes(std::string_view piece) {
     if (!piece.empty() && piece.front() == '!') piece = trimmed(piece.substr(1));
     return equal_ignoring_case(piece, "main") || equal_ignoring_case(piece, "all");
@@ -51,20 +59,14 @@ Taken take_pytorch_level(const Texts& texts, Options& options) {
 Taken take_record(const Texts& texts, Options& options) {
     bool has_files = false;
     if (Taken fault = take_word(texts, {{"bits", false}, {"full", true}}, has_files)) return fault;
-    options.levels = {false, true, has_files};
-    options.level_given = true;
-    options.stats = has_files ? StatsDetail::full : StatsDetail::hashes;
-    options.format = OutputFormat::none;
+    record_calls(has_files, options);
     return std::nullopt;
 }
 
 Taken take_capture(const Texts& texts, Options& options) {
     if (Taken fault = take_globs(texts, options.kernels)) return fault;
     options.captures = true;
-    options.levels = {false, true, true};
-    options.level_given = true;
-    options.stats = StatsDetail::full;
-    options.format = OutputFormat::none;
+    record_calls(true, options);
     return std::nullopt;
 }
 

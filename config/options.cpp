@@ -151,9 +151,9 @@ Options parse_options(const Sources& sources, std::vector<std::string>& complain
     const Fields in_file = read_file(sources, options, gathered);
     read_environment(sources.environment, in_file, options, gathered);
     read_suppressions(sources, options, gathered);
-    // If only findings are requested, print nothing else.
     // A captured launch needs its tensors, whatever else is requested.
     if (options.captures) options.levels.files = true;
+    // If only findings are requested, print nothing else.
     const bool has_something_to_do = options.level_given || (options.check && options.check->any());
     if (!has_something_to_do && value_of(sources.environment, kDefaultLevelVariable) == "3") {
         options.levels.names = true;
