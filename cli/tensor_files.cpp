@@ -78,6 +78,18 @@ std::vector<std::byte> copied(const PtView& view, std::uint64_t count) {
 
 }  // namespace
 
+std::optional<SavedPlace> saved_place(JsonLine::Value line) {
+    const std::optional<EventSide> side = side_of(line.member("side").text());
+    if (line.member("event").text() != "file" || !side) return std::nullopt;
+    SavedPlace place;
+    place.side = *side;
+    read_integer(line.member("run"), place.run);
+    read_integer(line.member("call"), place.call);
+    read_integer(line.member("position"), place.position);
+    place.label = string_of(line.member("label"));
+    return place;
+}
+
 void TensorFiles::read_index() {
     is_read_ = true;
     const fs::path index = index_beside(events_);
@@ -90,16 +102,10 @@ void TensorFiles::read_index() {
         const JsonLine::Value root = json.root();
         if (const std::string_view folder = root.member("folder").text(); !folder.empty())
             folders_.push_back((index.parent_path() / folder).string());
-        const std::optional<EventSide> side = side_of(root.member("side").text());
-        if (root.member("event").text() != "file" || !side) continue;
-        std::uint32_t run = ~0U;
-        std::uint32_t call = kNoCallNumber;
-        read_integer(root.member("run"), run);
-        read_integer(root.member("call"), call);
-        std::uint32_t position = 0;
-        read_integer(root.member("position"), position);
+        const std::optional<SavedPlace> place = saved_place(root);
+        if (!place) continue;
         const JsonLine::Value same = root.member("same_as");
-        files_[key_of(run, call, *side, root.member("label").text(), position)] = {
+        files_[key_of(place->run, place->call, place->side, place->label, place->position)] = {
             folders_.size() - 1, std::string((same ? same : root.member("path")).text())};
     }
 }

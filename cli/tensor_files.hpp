@@ -2,13 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "compare/saved_tensors.hpp"
+#include "serializer/json_line.hpp"
 
 namespace aoti_dbg::cli {
+
+/// The argument that a file has saved.
+struct SavedPlace {
+    EventSide side = EventSide::before;
+    std::uint32_t run = ~0U;
+    std::uint32_t call = kNoCallNumber;
+    std::uint32_t position = 0;
+    std::string label;
+};
+
+/// Returns nothing for a line of an index that is about no file.
+std::optional<SavedPlace> saved_place(JsonLine::Value line);
 
 class TensorFiles : public compare::SavedTensors {
   public:

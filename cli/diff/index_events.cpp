@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <tuple>
+#include <utility>
 
 #include "cli/recorded_file.hpp"
 #include "serializer/event_fields.hpp"
@@ -27,17 +28,13 @@ void IndexEvents::read_index(const char* path) {
     for (std::string_view line; lines.next(line);) {
         if (!json.parse(line)) continue;
         const JsonLine::Value root = json.root();
-        const std::optional<EventSide> side = side_of(root.member("side").text());
-        if (root.member("event").text() != "file" || !side) continue;
+        std::optional<SavedPlace> place = saved_place(root);
+        if (!place) continue;
         Entry& entry = entries_.emplace_back();
-        entry.side = *side;
-        read_integer(root.member("run"), entry.run);
-        read_integer(root.member("call"), entry.call);
+        static_cast<SavedPlace&>(entry) = std::move(*place);
         read_integer(root.member("model"), entry.model);
-        read_integer(root.member("position"), entry.position);
         read_integer(root.member("seq"), entry.sequence);
         entry.kernel = string_of(root.member("kernel"));
-        entry.label = string_of(root.member("label"));
         entry.hash = string_of(root.member("hash"));
         read_tensor(root, entry.facts);
     }

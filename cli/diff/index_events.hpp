@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/tensor_files.hpp"
 #include "serializer/event_jsonl.hpp"
 
 namespace aoti_dbg::cli {
@@ -22,15 +23,10 @@ class IndexEvents {
     std::size_t read(char* to, std::size_t bytes);
 
   private:
-    struct Entry {
-        std::uint32_t run = ~0U;
-        std::uint32_t call = kNoCallNumber;
+    struct Entry : SavedPlace {
         std::uint32_t model = ~0U;
-        std::uint32_t position = 0;
-        EventSide side = EventSide::before;
         std::uint64_t sequence = 0;
         std::string kernel;
-        std::string label;
         std::string hash;
         TensorFacts facts;
     };

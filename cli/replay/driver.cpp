@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 
 namespace aoti_dbg::cli {

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/fnv.hpp"
-#include "serializer/event_words.hpp"
 #include "stats_kernels/logical_walk.hpp"
 
 namespace aoti_dbg::cli {
