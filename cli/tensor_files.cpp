@@ -121,10 +121,14 @@ bool TensorFiles::has(const compare::RecordedTensor& tensor) {
     return file_of(tensor) != nullptr;
 }
 
-std::optional<compare::SavedElements> TensorFiles::elements_of(const compare::RecordedTensor& tensor) {
+std::string TensorFiles::path_of(const compare::RecordedTensor& tensor) {
     const File* const file = file_of(tensor);
-    if (file == nullptr || tensor.tensor == nullptr) return std::nullopt;
-    const std::string path = (fs::path(folders_[file->folder]) / file->path).string();
+    return file == nullptr ? "" : (fs::path(folders_[file->folder]) / file->path).string();
+}
+
+std::optional<compare::SavedElements> TensorFiles::elements_of(const compare::RecordedTensor& tensor) {
+    const std::string path = path_of(tensor);
+    if (path.empty() || tensor.tensor == nullptr) return std::nullopt;
     Result<MappedFile> mapped = MappedFile::open(path);
     if (!mapped.ok()) return std::nullopt;
     auto content = std::make_shared<const MappedFile>(std::move(mapped.value()));

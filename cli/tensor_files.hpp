@@ -30,6 +30,8 @@ class TensorFiles : public compare::SavedTensors {
     explicit TensorFiles(std::string events) : events_(std::move(events)) {}
 
     bool has(const compare::RecordedTensor& tensor) override;
+    /// Returns an empty path if there is no file.
+    [[nodiscard]] std::string path_of(const compare::RecordedTensor& tensor);
     std::optional<compare::SavedElements> elements_of(const compare::RecordedTensor& tensor) override;
 
   private:

@@ -178,6 +178,7 @@ void apply_extern_node(const ExternNode& node, Keeper& keeper, CallSite& site) {
         argument.parameter = keeper.keep(input.name);
         argument.value = keeper.keep(input.value);
         argument.text = argument.value;
+        argument.type = keeper.keep(input.type);
         argument.integers = static_cast<std::uint32_t>(input.integers);
         argument.kind = input.tensors == 0 ? kind_of_value(input.type) : ArgumentKind::tensor;
         if (input.tensors > 1) argument.kind = ArgumentKind::tensor_list;

@@ -74,6 +74,7 @@ CallSite read_site(const Json& json) {
     if (site.function.empty()) site.function = site.name;
     site.key = site.name;
     site.line = json.at("line").get<std::uint32_t>();
+    site.statement = json.value("statement", std::string());
     site.source_nodes = json.at("nodes").get<std::vector<std::string>>();
     site.original_aten = json.at("aten").get<std::vector<std::string>>();
     for (const Json& argument : json.at("arguments"))

@@ -42,14 +42,6 @@ std::string_view first_argument(std::string_view text, std::size_t open) {
     return text.substr(open + 1);
 }
 
-std::string_view source_of(std::string_view wrapper, std::string_view kernel) {
-    const std::string begin = std::string(kKernel) + std::string(kernel) + "', " + std::string(kQuotes);
-    const std::size_t at = wrapper.find(begin);
-    if (at == std::string_view::npos) return {};
-    wrapper.remove_prefix(at + begin.size());
-    return wrapper.substr(0, wrapper.find(kQuotes));
-}
-
 std::string_view line_of(std::string_view source, std::uint32_t line) {
     for (; line > 1; --line) {
         const std::size_t end = source.find('\n');
@@ -127,9 +119,17 @@ void find_access(std::string_view line, const std::vector<std::string_view>& par
 
 }  // namespace
 
+std::string_view find_kernel_source(std::string_view wrapper, std::string_view kernel) {
+    const std::string begin = std::string(kKernel) + std::string(kernel) + "', " + std::string(kQuotes);
+    const std::size_t at = wrapper.find(begin);
+    if (at == std::string_view::npos) return {};
+    wrapper.remove_prefix(at + begin.size());
+    return wrapper.substr(0, wrapper.find(kQuotes));
+}
+
 std::optional<KernelLine> find_kernel_line(std::string_view wrapper_source, std::string_view kernel,
                                            std::uint32_t line) {
-    const std::string_view source = source_of(wrapper_source, kernel);
+    const std::string_view source = find_kernel_source(wrapper_source, kernel);
     const std::string_view text = line == 0 ? std::string_view() : trimmed(line_of(source, line));
     if (text.empty()) return std::nullopt;
     KernelLine line_facts;

@@ -16,6 +16,10 @@ struct KernelLine {
     bool is_write = false;
 };
 
+/// Returns the source of `kernel`, which is the name in the image, as a part of the wrapper source. It is
+/// empty if the wrapper has no such kernel. Python wrappers of torch.compile have it in the same form.
+std::string_view find_kernel_source(std::string_view wrapper_source, std::string_view kernel);
+
 /// Returns a line of `kernel`, which is the name in the image. `line` counts from 1. Returns nothing if the
 /// wrapper source has no such kernel or line.
 std::optional<KernelLine> find_kernel_line(std::string_view wrapper_source, std::string_view kernel,

@@ -61,7 +61,7 @@ struct Argument {
     std::vector<TensorName> tensors;  // one, or those of a list
     std::string value;                // of a scalar or string, resolved through its variable
     std::string parameter;            // its name in the kernel or op (in_ptr0), empty if unknown
-    std::string type;                 // *fp32, const float*, empty if unknown
+    std::string type;                 // *fp32, const float*, as_float; empty if unknown
     std::uint32_t integers = 0;       // number of the proxy executor's integers that it takes
 
     /// Returns PyTorch's printed text: the tensor's name, or a scalar as written.
@@ -85,6 +85,7 @@ struct CallSite {
     std::vector<std::string> original_aten;
     std::vector<std::string> python_stack;  // lines of the user's stack, from a kernel context guard
     std::string provenance;                 // key into WrapperInfo::origins, if the source has one
+    std::string statement;                  // of a Python wrapper, with $0 for the first argument
     bool has_more_arguments = false;        // some were not kept
 };
 

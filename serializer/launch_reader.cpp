@@ -52,12 +52,28 @@ bool read_tensors(JsonLine::Value list, std::vector<LaunchTensor>& to) {
     return list.is(JsonLine::Kind::array);
 }
 
-/// Returns the word for what is wrong, or null.
-const char* read_members(JsonLine::Value root, LaunchRecord& to) {
-    read_integer(root.member("run"), to.run);
-    read_integer(root.member("call"), to.call);
-    read_integer(root.member("model"), to.model);
-    to.kernel = string_of(root.member("kernel"));
+bool read_arguments(JsonLine::Value list, std::vector<LaunchArgument>& to) {
+    for (JsonLine::Value value = list.first(); value; value = value.next()) {
+        LaunchArgument& argument = to.emplace_back();
+        argument.parameter = string_of(value.member("parameter"));
+        if (!read_integer(value.member("position"), argument.position)) return false;
+        argument.role = role_of(value.member("role").text());
+        const JsonLine::Value labels = value.member("labels");
+        argument.is_list = labels.is(JsonLine::Kind::array);
+        for (JsonLine::Value label = labels.first(); label; label = label.next())
+            argument.labels.push_back(string_of(label));
+        if (argument.is_list) continue;
+        const std::string label = string_of(value.member("label"));
+        if (!label.empty())
+            argument.labels.push_back(label);
+        else
+            argument.value = string_of(value.member("value"));
+    }
+    return list.is(JsonLine::Kind::array);
+}
+
+/// Reads what only a kernel has. Returns the word for what is wrong, or null.
+const char* read_kernel(JsonLine::Value root, LaunchRecord& to) {
     to.function = string_of(root.member("function"));
     if (to.function.empty()) return "function";
     if (!read_triple(root.member("grid"), to.grid)) return "grid";
@@ -70,7 +86,23 @@ const char* read_members(JsonLine::Value root, LaunchRecord& to) {
     to.device = string_of(root.member("device"));
     read_integer(root.member("compute_capability"), to.compute_capability);
     read_integer(root.member("driver"), to.driver);
-    if (!read_parameters(root.member("parameters"), to.parameters)) return "parameters";
+    return read_parameters(root.member("parameters"), to.parameters) ? nullptr : "parameters";
+}
+
+/// Returns the word for what is wrong, or null. Version 1 has kernels without arguments.
+const char* read_members(JsonLine::Value root, LaunchRecord& to) {
+    read_integer(root.member("run"), to.run);
+    read_integer(root.member("call"), to.call);
+    read_integer(root.member("model"), to.model);
+    to.kernel = string_of(root.member("kernel"));
+    to.op = string_of(root.member("op"));
+    to.statement = string_of(root.member("statement"));
+    if (root.member("kind").text() == "op") to.kind = LaunchKind::op;
+    if (to.kind == LaunchKind::op && to.op.empty()) return "op";
+    if (to.kind == LaunchKind::triton)
+        if (const char* const wrong = read_kernel(root, to); wrong != nullptr) return wrong;
+    const JsonLine::Value arguments = root.member("arguments");
+    if (arguments && !read_arguments(arguments, to.arguments)) return "arguments";
     return read_tensors(root.member("tensors"), to.tensors) ? nullptr : "tensors";
 }
 

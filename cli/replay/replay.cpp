@@ -9,6 +9,7 @@
 #include "base/words.hpp"
 #include "cli/print.hpp"
 #include "cli/replay/launched.hpp"
+#include "cli/replay/python_script.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -86,6 +87,36 @@ int run_again(Driver& driver, const LaunchFile& file, std::uint32_t times) {
     return outcomes.print(file.launch);
 }
 
+/// Writes the script of the one selected call.
+int write_python(const std::vector<LaunchFile>& files, const std::string& path) {
+    constexpr std::size_t kMostListed = 10;
+    if (files.size() > 1) {
+        std::string list;
+        for (std::size_t i = 0; i < std::min(files.size(), kMostListed); ++i)
+            list += (i == 0 ? "" : "; ") + place_of(files[i].launch);
+        if (files.size() > kMostListed) list += "; ...";
+        error_message(
+            ErrorCode::wrong_usage,
+            "--python takes one call, and %zu are selected. Select one with --runs and --calls: %s.",
+            files.size(), list.c_str());
+        return kReplayTrouble;
+    }
+    const Status written = write_script(files.front(), path);
+    if (!written.ok()) return report_trouble(written);
+    return print(path + " repeats " + place_of(files.front().launch) + "\n") == 0 ? 0 : kReplayTrouble;
+}
+
+/// Names the ops, which only their scripts repeat, and removes them. Returns false if nothing else is left.
+bool name_ops(std::vector<LaunchFile>& files) {
+    std::string text;
+    for (const LaunchFile& file : files)
+        if (file.launch.kind == LaunchKind::op)
+            text += place_of(file.launch) + ": an op; write its script with --python\n";
+    std::erase_if(files, [](const LaunchFile& file) { return file.launch.kind == LaunchKind::op; });
+    if (!text.empty()) print(text);
+    return !files.empty();
+}
+
 }  // namespace
 
 int replay(const ReplayRequest& request) {
@@ -102,6 +133,8 @@ int replay(const ReplayRequest& request) {
                       request.place.c_str());
         return kReplayTrouble;
     }
+    if (!request.python.empty()) return write_python(files.value(), request.python);
+    if (!name_ops(files.value())) return kReplayTrouble;
     const Result<std::unique_ptr<Driver>> driver = Driver::open();
     if (!driver.ok()) return report_trouble(driver.status());
     int worst = kReplayEqual;

@@ -14,6 +14,7 @@ struct ReplayRequest {
     Window runs;
     Window calls;
     std::uint32_t times = 1;
+    std::string python;  // the script to write instead; empty: none
 };
 
 inline constexpr int kReplayEqual = 0;

@@ -13,6 +13,7 @@ constexpr const char* kExamples =
     "  aoti-dbg replay captured                   launch each kernel alone\n"
     "  aoti-dbg replay --calls 41 captured        one of them\n"
     "  compute-sanitizer aoti-dbg replay captured\n"
+    "  aoti-dbg replay --calls 3 --python op.py captured   write a script for an op or kernel\n"
     "\n"
     "Exit codes: 0 equal to the record, 1 different, 2 could not replay, 3 a kernel failed.\n";
 
@@ -24,6 +25,8 @@ void ReplayCommand::add_to(CLI::App& app) {
     add_value(own, {"--runs", "Only launches of these runs, as --runs of run.", "RUNS"}, runs_);
     add_value(own, {"--calls", "Only these calls of each run, as --calls of run.", "CALLS"}, calls_);
     add_value(own, {"--times", "Launch each one so often, and count the different outcomes.", "N"}, times_);
+    add_value(own, {"--python", "Write a Python script that repeats one call, op or kernel.", "FILE"},
+              python_);
 }
 
 int ReplayCommand::run() {
@@ -41,6 +44,7 @@ int ReplayCommand::run() {
         if (!times || *times == 0) return refuse("--times takes a number from 1.");
         request.times = *times;
     }
+    request.python = python_;
     return replay(request);
 }
 

@@ -8,6 +8,7 @@
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/capture/capture_part.hpp"
+#include "shim/capture/op_capture.hpp"
 #include "shim/runtime/driver_api.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/tensors/call_tensors.hpp"
@@ -96,6 +97,7 @@ void capture(CapturePart& part, const DriverApi& api, CallTensors& own, const Op
         launch.function = symbol;
     find_arguments(own, *call.measured, call, When::before);
     take_tensors(own, launch);
+    take_arguments(own, call, launch);
     take_shape(*by.shape, launch);
     launch.is_cooperative = launch.is_cooperative || by.is_cooperative;
     take_device(api, launch);
@@ -120,7 +122,8 @@ CallMoments CaptureObserver::moments() const {
 }
 
 void CaptureObserver::before(ThreadState& state, OpenCall& call) const {
-    if (call.passage.shape != nullptr) capture_selected(state, call, call.passage);
+    if (call.passage.shape != nullptr) return capture_selected(state, call, call.passage);
+    capture_op(state, call);
 }
 
 void capture_inside(ThreadState& state, const OpenCall& call, const Passage& launch) {

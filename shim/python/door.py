@@ -196,6 +196,7 @@ class Wrapper:
             arguments.append(made)
         nodes, aten = self.nodes_of(statement)
         described = {"name": name, "symbol": symbol, "kind": kind, "line": statement.lineno}
+        described["statement"] = statement_of(statement, values, results) if wants_values else ""  # noqa: F821
         self.sites.append({**described, "nodes": nodes, "aten": aten, "arguments": arguments})
         return (values, [node for _, node in results]) if wants_values else ([], [])  # noqa: F821: the library's
 

@@ -1,6 +1,7 @@
 # What single expressions and texts of a wrapper say, and what PyTorch says about the graph behind it. A part of the
 # door, which has this text in front of the others. It changes nothing.
 import ast
+import copy
 import re
 import sys
 
@@ -70,6 +71,16 @@ def written_view(node):
     if len(node.args) != 4 or not isinstance(node.args[1], ast.Tuple) or not isinstance(node.args[2], ast.Tuple):
         return ["?", "?", "?"]
     return [braces(node.args[1]), braces(node.args[2]), ast.unparse(node.args[3])]
+
+
+def statement_of(statement, values, results):
+    """Return a statement with $0 for its first argument, and how its results get their names."""
+    places = {id(node): ast.Name(f"${at}") for at, node in enumerate(values) if not isinstance(node, ast.Constant)}
+    for keyword in statement.value.keywords:
+        if keyword.arg == "stream":
+            places[id(keyword.value)] = ast.Name("stream")
+    named = [f"{label} = {ast.unparse(node)}" for label, node in results if isinstance(node, ast.Subscript)]
+    return "\n".join([ast.unparse(copy.deepcopy(statement, places)), *named])
 
 
 def asked(module, question):

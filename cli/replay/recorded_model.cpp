@@ -1,0 +1,68 @@
+#include "cli/replay/recorded_model.hpp"
+
+#include <filesystem>
+
+#include "base/mapped_file.hpp"
+#include "cli/recorded_file.hpp"
+#include "model/kernel_source.hpp"
+#include "serializer/event_fields.hpp"
+#include "serializer/line_source.hpp"
+#include "triage/gather/kept_packages.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Returns the path of a model's file, from events.jsonl.
+std::string path_of_model(const std::string& events, std::uint32_t number) {
+    RecordedFile file(events.c_str());
+    LineSource lines([&file](char* to, std::size_t bytes) { return file.read(to, bytes); });
+    JsonLine json;
+    for (std::string_view line; lines.next(line);) {
+        if (line.find(R"("event":"model")") == std::string_view::npos || !json.parse(line)) continue;
+        std::uint32_t model = ~0U;
+        read_integer(json.root().member("model"), model);
+        if (model == number) return string_of(json.root().member("path"));
+    }
+    return {};
+}
+
+/// A wrapper is a Python text, in which a backslash is written twice.
+std::string unescaped(std::string_view text) {
+    std::string plain;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        plain += text[at];
+        if (text[at] == '\\' && at + 1 < text.size() && text[at + 1] == '\\') ++at;
+    }
+    return plain;
+}
+
+}  // namespace
+
+RecordedModel model_of(const LaunchFile& file) {
+    RecordedModel model;
+    const std::string path = path_of_model(file.events, file.launch.model);
+    model.name = fs::path(path).filename().string();
+    const KeptPackages packages(fs::path(file.events).parent_path().string());
+    for (const KeptPackage& package : packages.all()) {
+        // Each process unpacks a package into another folder.
+        if (!path.empty() && fs::path(package.library).filename() != model.name) continue;
+        model.torch = package.torch;
+        for (std::string& wrapper : package.wrappers())
+            model.wrappers.push_back(std::move(wrapper));
+    }
+    return model;
+}
+
+std::string triton_source(const RecordedModel& model, const LaunchRecord& launch) {
+    for (const std::string& path : model.wrappers) {
+        const Result<MappedFile> file = MappedFile::open(path);
+        if (!file.ok()) continue;
+        const std::string_view source = find_kernel_source(file.value().text(), launch.function);
+        if (!source.empty()) return unescaped(source);
+    }
+    return {};
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,186 @@
+#include "cli/replay/script_tensors.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "base/mapped_file.hpp"
+#include "cli/replay/tensor_span.hpp"
+#include "serializer/pt_reader.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Kernels may rely on the alignment that their pointers had.
+constexpr std::uint64_t kAlignment = 64;
+
+// What the script defines itself, and words of Python that may be names of weights.
+constexpr std::string_view kReserved[] = {
+    "torch",  "sys",    "pathlib",   "load",   "restore", "bits",    "check",  "find_op", "arguments",
+    "op",     "result", "RECORDING", "MEMORY", "BYTES",   "results", "kernel", "stream",  "in",
+    "is",     "as",     "or",        "and",    "not",     "if",      "for",    "from",    "with",
+    "lambda", "pass",   "class",     "def",    "del",     "global",  "None",   "True",    "False"};
+
+std::string tuple_of(const std::vector<std::int64_t>& numbers) {
+    std::string text = "(";
+    for (const std::int64_t number : numbers)
+        text += std::to_string(number) + ", ";
+    if (numbers.size() > 1) text.erase(text.size() - 2);
+    if (numbers.size() == 1) text.pop_back();
+    return text + ")";
+}
+
+}  // namespace
+
+std::string python_string(std::string_view text) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string quoted = "\"";
+    for (const char character : text) {
+        const auto code = static_cast<unsigned char>(character);
+        if (code < 0x20 || code == 0x7f) {
+            quoted += {'\\', 'x', kDigits[code / 16], kDigits[code % 16]};
+            continue;
+        }
+        if (character == '"' || character == '\\') quoted += '\\';
+        quoted += character;
+    }
+    return quoted + "\"";
+}
+
+ScriptTensors::ScriptTensors(const LaunchFile& file)
+    : launch_(file.launch),
+      folder_(fs::path(file.path).parent_path().parent_path().string()),
+      files_(file.events) {
+    find_pieces();
+}
+
+void ScriptTensors::find_pieces() {
+    for (const LaunchTensor& tensor : launch_.tensors)
+        pieces_.push_back({tensor.address, tensor.address + span_of(tensor.facts)});
+    std::ranges::sort(pieces_, {}, &Piece::begin);
+    std::vector<Piece> merged;
+    for (const Piece& piece : pieces_) {
+        const bool is_same = !merged.empty() && piece.begin == merged.back().begin;
+        if (is_same || (!merged.empty() && piece.begin < merged.back().end))
+            merged.back().end = std::max(merged.back().end, piece.end);
+        else
+            merged.push_back(piece);
+    }
+    pieces_ = std::move(merged);
+}
+
+const LaunchTensor* ScriptTensors::find(const std::string& label, std::uint32_t position) const {
+    const auto found = std::ranges::find_if(launch_.tensors, [&](const LaunchTensor& tensor) {
+        return tensor.label == label && tensor.position == position;
+    });
+    return found == launch_.tensors.end() ? nullptr : &*found;
+}
+
+std::size_t ScriptTensors::piece_of(const LaunchTensor& tensor) const {
+    const auto after = std::ranges::upper_bound(pieces_, tensor.address, {}, &Piece::begin);
+    return static_cast<std::size_t>(after - pieces_.begin()) - 1;
+}
+
+bool ScriptTensors::is_alone(const Taken& taken) const {
+    return std::ranges::none_of(taken_, [&](const Taken& other) {
+        return other.tensor != taken.tensor && piece_of(*other.tensor) == piece_of(*taken.tensor);
+    });
+}
+
+std::string ScriptTensors::path_of(const std::string& label, std::uint32_t position, const TensorFacts* facts,
+                                   EventSide side) {
+    ArgumentFacts argument;
+    argument.label = label;
+    compare::RecordedTensor recorded;
+    recorded.facts = &argument;
+    recorded.tensor = facts;
+    recorded.run = launch_.run;
+    recorded.call = launch_.call;
+    recorded.side = side;
+    recorded.position = position;
+    std::string path = files_.path_of(recorded);
+    return fs::exists(path) ? path : "";
+}
+
+std::string ScriptTensors::below_folder(const std::string& path) const {
+    return path.empty() ? "" : fs::path(path).lexically_relative(folder_).string();
+}
+
+std::string ScriptTensors::file_after(const std::string& label, std::uint32_t position) {
+    return below_folder(path_of(label, position, nullptr, EventSide::after));
+}
+
+/// Returns a name that Python accepts and no other tensor has.
+std::string ScriptTensors::new_name(const std::string& label) const {
+    std::string name;
+    for (const char c : label)
+        name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) name.insert(0, "t");
+    const auto is_used = [&] {
+        return std::ranges::find(kReserved, name) != std::end(kReserved) ||
+               std::ranges::any_of(taken_, [&](const Taken& taken) { return taken.variable == name; });
+    };
+    while (is_used())
+        name += '_';
+    return name;
+}
+
+Result<std::string> ScriptTensors::take(const std::string& label, std::uint32_t position) {
+    const LaunchTensor* const tensor = find(label, position);
+    if (tensor == nullptr)
+        return Status::error("its argument " + label +
+                             " is no tensor with strides, or its sizes are unknown");
+    const std::string path = path_of(label, position, &tensor->facts, EventSide::before);
+    if (path.empty()) return Status::error("the contents of " + label + " before the call are not saved");
+    const Result<MappedFile> file = MappedFile::open(path);
+    if (!file.ok()) return Status::error("cannot read " + file.status().message());
+    const Result<PtView> saved = read_pt(file.value().bytes(), PtCheck::all_but_checksums);
+    if (!saved.ok()) return Status::error("cannot read " + path + ": " + saved.status().message());
+    const PtView& view = saved.value();
+    const TensorFacts& facts = tensor->facts;
+    for (const Taken& known : taken_) {
+        const TensorFacts& other = known.tensor->facts;
+        const bool is_same = known.tensor->address == tensor->address && other.dtype == facts.dtype &&
+                             other.sizes == facts.sizes && other.strides == facts.strides &&
+                             known.bits == view.bits;
+        if (is_same) return known.variable;
+    }
+    const bool is_as_saved = view.sizes == facts.sizes && view.strides == facts.strides;
+    taken_.push_back({tensor, new_name(label), below_folder(path), view.bits, is_as_saved});
+    return taken_.back().variable;
+}
+
+bool ScriptTensors::needs_restore() const {
+    return std::ranges::any_of(taken_,
+                               [&](const Taken& taken) { return !taken.is_as_saved || !is_alone(taken); });
+}
+
+std::string ScriptTensors::loaded() const {
+    std::string text;
+    for (const Taken& taken : taken_) {
+        const std::string file = python_string(taken.file);
+        if (taken.is_as_saved && is_alone(taken)) {
+            text += taken.variable + " = load(" + file + ")\n";
+            continue;
+        }
+        const std::size_t piece = piece_of(*taken.tensor);
+        const std::uint64_t begin = pieces_[piece].begin;
+        const std::uint64_t offset = taken.tensor->address - begin + begin % kAlignment;
+        text += taken.variable + " = restore(" + file + ", " + std::to_string(piece) + ", " +
+                std::to_string(offset) + ", " + tuple_of(taken.tensor->facts.sizes) + ", " +
+                tuple_of(taken.tensor->facts.strides) + ")\n";
+    }
+    return text;
+}
+
+std::string ScriptTensors::memory() const {
+    std::string text = "[";
+    for (const Piece& piece : pieces_)
+        text += (text.size() == 1 ? "" : ", ") +
+                std::to_string(piece.end - piece.begin + piece.begin % kAlignment);
+    return text + "]";
+}
+
+}  // namespace aoti_dbg::cli

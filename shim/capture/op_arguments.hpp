@@ -1,0 +1,26 @@
+// The arguments of an op as a captured call has them: all of them in order, with exact values. Measuring
+// shows the same arguments, but shortens their values and skips absent ones.
+#pragma once
+
+#include <vector>
+
+#include "serializer/launch_record.hpp"
+#include "shim/calls/passage.hpp"
+#include "shim/runtime/shim_table.hpp"
+#include "shim/runtime/stub_frame.hpp"
+#include "shim/tensors/arguments.hpp"
+
+namespace aoti_dbg {
+
+/// Of a shim function. `found` has its tensors, as shim_arguments() returns them before the call. `plan` may
+/// be null.
+std::vector<LaunchArgument> arguments_of_shim(const ShimSignature& shim, const StubFrame& frame,
+                                              const SitePlan* plan, const std::vector<CallArgument>& found);
+
+/// Of an op behind the proxy executor.
+std::vector<LaunchArgument> arguments_of_proxy(const StubFrame& frame, const SitePlan& plan);
+
+/// Of a call of a Python wrapper. Its statement refers to them by their places in this list.
+std::vector<LaunchArgument> arguments_of_python(const PassedValues& values, const SitePlan& plan);
+
+}  // namespace aoti_dbg

@@ -1,0 +1,18 @@
+// Captures calls of ops for `aoti-dbg replay --python`.
+#pragma once
+
+#include "serializer/launch_record.hpp"
+
+namespace aoti_dbg {
+
+struct CallTensors;
+struct OpenCall;
+struct ThreadState;
+
+/// Does nothing unless the call is an op that the options select.
+void capture_op(ThreadState& state, const OpenCall& call);
+
+/// Adds what the source says about the arguments of a Triton kernel's launch.
+void take_arguments(const CallTensors& own, const OpenCall& call, LaunchRecord& to);
+
+}  // namespace aoti_dbg
