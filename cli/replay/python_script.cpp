@@ -27,13 +27,12 @@ def load(file):
 )py";
 
 constexpr std::string_view kRestoring = R"py(
-def restore(file, piece, offset, sizes, strides):
-    """Loads a tensor into its piece of memory, with the layout that it had."""
+def restore(file, memory, offset, sizes, strides):
+    """Loads a tensor into memory that others share, or with another layout than its file has."""
     saved = load(file)
-    if piece not in MEMORY:
-        MEMORY[piece] = torch.zeros(BYTES[piece], dtype=torch.uint8, device=saved.device)
+    start = offset // saved.element_size()
     tensor = torch.empty(0, dtype=saved.dtype, device=saved.device)
-    tensor.set_(MEMORY[piece].untyped_storage(), offset // saved.element_size(), sizes, strides)
+    tensor.set_(memory.untyped_storage(), start, sizes, strides)
     tensor = tensor.conj() if saved.is_conj() else torch._neg_view(tensor) if saved.is_neg() else tensor
     once = tuple(slice(1) if stride == 0 else slice(None) for stride in strides)
     tensor[once].copy_(saved[once])
@@ -126,13 +125,28 @@ std::string short_name(std::string_view name) {
     return std::string(has_version ? name.substr(0, version) : name);
 }
 
+/// Returns the items of a list in lines.
+std::string wrapped(const std::vector<std::string>& items) {
+    constexpr std::size_t kWidth = 100;
+    std::string text;
+    std::size_t width = kWidth;
+    for (const std::string& item : items) {
+        const bool fits = width + item.size() + 2 <= kWidth;
+        if (!fits) text += text.empty() ? "    " : "\n    ";
+        if (fits) text += ' ';
+        width = fits ? width + item.size() + 2 : item.size() + 5;
+        text += item + ",";
+    }
+    return text + "\n";
+}
+
 class ScriptWriter {
   public:
     ScriptWriter(const LaunchFile& file, ScriptTensors& tensors) : launch_(file.launch), tensors_(tensors) {}
 
     /// A call of the C shim, or of an op behind the proxy executor.
     Status write_op() {
-        std::string list;
+        std::vector<std::string> items;
         std::size_t results = 0;
         for (std::size_t i = 0; i < launch_.arguments.size(); ++i) {
             const LaunchArgument& argument = launch_.arguments[i];
@@ -145,11 +159,11 @@ class ScriptWriter {
             Result<std::string> value =
                 device ? Result<std::string>(*device) : expression_of(launch_, argument, tensors_);
             if (!value.ok()) return value.status();
-            has_none_ = has_none_ || argument.value == "None";
-            list += "    " + python_string(argument.parameter) + ": " + value.value() + ",\n";
+            has_empty_list_ = has_empty_list_ || is_null_list(i);
+            items.push_back(python_string(argument.parameter) + ": " + value.value());
             check_written(argument);
         }
-        parts_.call = "arguments = {\n" + list + "}\n" + call_of_op();
+        parts_.call = "arguments = {\n" + wrapped(items) + "}\n" + call_of_op();
         return {};
     }
 
@@ -201,6 +215,12 @@ class ScriptWriter {
                 "    check(" + python_string(label) + ", " + variable + ", " + python_string(file) + "),\n";
     }
 
+    /// The length of a list in the C shim is an argument of its own, which the record leaves out.
+    [[nodiscard]] bool is_null_list(std::size_t at) const {
+        const std::vector<LaunchArgument>& all = launch_.arguments;
+        return all[at].value == "None" && at + 1 < all.size() && all[at + 1].position == all[at].position + 2;
+    }
+
     void check_written(const LaunchArgument& argument) {
         if (argument.role == Role::reads) return;
         for (const std::string& label : argument.labels) {
@@ -229,7 +249,7 @@ class ScriptWriter {
             "arguments.update({one: [] for one in lists if arguments.get(one, 0) is None})\n";
         if (parts_.finds_op)
             return "op = find_op(" + python_string(short_name(launch_.op)) + ", arguments)\n" +
-                   std::string(has_none_ ? kEmptyLists : "") + std::string(kResults);
+                   std::string(has_empty_list_ ? kEmptyLists : "") + std::string(kResults);
         std::string name = launch_.op;
         if (const std::size_t colons = name.find("::"); colons != std::string::npos)
             name.replace(colons, 2, ".");
@@ -241,7 +261,7 @@ class ScriptWriter {
     const LaunchRecord& launch_;
     ScriptTensors& tensors_;
     Parts parts_;
-    bool has_none_ = false;
+    bool has_empty_list_ = false;
 };
 
 /// What statements of wrappers refer to.
@@ -285,13 +305,12 @@ std::string header_of(const LaunchFile& file, const RecordedModel& model, const 
     const LaunchRecord& launch = file.launch;
     std::string text =
         "\"\"\"Repeats a call that aoti-dbg captured, and compares its results bit by bit.\n\n";
-    text += "Call:   " + plain(launch.kernel) + ", run " + std::to_string(launch.run) + ", call " +
-            std::to_string(launch.call) + "\n";
-    if (!model.name.empty()) text += "Model:  " + plain(model.name) + "\n";
-    if (!model.torch.empty()) text += "Torch:  " + model.torch + "\n";
-    if (!launch.device.empty()) text += "Device: " + plain(launch.device) + "\n";
-    text += "Usage:  python SCRIPT [RECORDING]\n";
-    text += "Exit code: 0 if all results equal the recorded ones, 1 if not.\n\"\"\"\n";
+    text += "Call:  " + plain(launch.kernel) + ", run " + std::to_string(launch.run) + ", call " +
+            std::to_string(launch.call) + (launch.device.empty() ? "" : ", on " + plain(launch.device)) +
+            "\n";
+    if (!model.name.empty())
+        text += "Model: " + plain(model.name) + (model.torch.empty() ? "" : ", torch " + model.torch) + "\n";
+    text += "Usage: python SCRIPT [RECORDING]. Exit code: 0 if all results are equal, else 1.\n\"\"\"\n";
     text += "import pathlib\nimport sys\n\nimport torch\n";
     if (launch.kind == LaunchKind::triton) text += "from torch._inductor.async_compile import AsyncCompile\n";
     text += wrapper_names(launch.statement);
@@ -329,14 +348,11 @@ Result<PythonScript> python_script(const LaunchFile& file, const std::string& ke
     if (!written.ok()) return written;
     const Parts& parts = writer.parts();
     script.text = header_of(file, model, tensors.folder());
-    if (tensors.needs_restore())
-        script.text +=
-            "BYTES = " + tensors.memory() + "  # overlapping tensors share a piece of memory\nMEMORY = {}\n";
     script.text += kLoading;
     if (tensors.needs_restore()) script.text += kRestoring;
     script.text += kChecking;
     if (parts.finds_op) script.text += kFinding;
-    script.text += "\n\n" + tensors.loaded();
+    script.text += "\n" + tensors.loaded();
     if (!is_op) script.text += kernel_setup(launch, kernel_file);
     script.text += parts.call + "results_are_equal = [\n" + parts.checks + "]\n";
     script.text += "sys.exit(0 if all(results_are_equal) else 1)\n";

@@ -101,8 +101,9 @@ int write_python(const std::vector<LaunchFile>& files, const std::string& path) 
             files.size(), list.c_str());
         return kReplayTrouble;
     }
-    const Status written = write_script(files.front(), path);
-    if (!written.ok()) return report_trouble(written);
+    if (const Status written = write_script(files.front(), path); !written.ok())
+        return report_trouble(Status::error("cannot write a script for " + place_of(files.front().launch) +
+                                            ": " + written.message()));
     return print(path + " repeats " + place_of(files.front().launch) + "\n") == 0 ? 0 : kReplayTrouble;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <set>
 
 #include "base/mapped_file.hpp"
 #include "cli/replay/tensor_span.hpp"
@@ -18,10 +19,10 @@ constexpr std::uint64_t kAlignment = 64;
 
 // What the script defines itself, and words of Python that may be names of weights.
 constexpr std::string_view kReserved[] = {
-    "torch",  "sys",    "pathlib",   "load",   "restore", "bits",    "check",  "find_op", "arguments",
-    "op",     "result", "RECORDING", "MEMORY", "BYTES",   "results", "kernel", "stream",  "in",
-    "is",     "as",     "or",        "and",    "not",     "if",      "for",    "from",    "with",
-    "lambda", "pass",   "class",     "def",    "del",     "global",  "None",   "True",    "False"};
+    "torch", "sys",    "pathlib",   "load",    "restore", "bits",   "check", "find_op", "arguments",
+    "op",    "result", "RECORDING", "results", "kernel",  "stream", "in",    "is",      "as",
+    "or",    "and",    "not",       "if",      "for",     "from",   "with",  "lambda",  "pass",
+    "class", "def",    "del",       "global",  "None",    "True",   "False"};
 
 std::string tuple_of(const std::vector<std::int64_t>& numbers) {
     std::string text = "(";
@@ -122,8 +123,9 @@ std::string ScriptTensors::new_name(const std::string& label) const {
         return std::ranges::find(kReserved, name) != std::end(kReserved) ||
                std::ranges::any_of(taken_, [&](const Taken& taken) { return taken.variable == name; });
     };
-    while (is_used())
-        name += '_';
+    const std::string plain = name;
+    for (int number = 2; is_used(); ++number)
+        name = plain + "_" + std::to_string(number);
     return name;
 }
 
@@ -131,7 +133,7 @@ Result<std::string> ScriptTensors::take(const std::string& label, std::uint32_t 
     const LaunchTensor* const tensor = find(label, position);
     if (tensor == nullptr)
         return Status::error("its argument " + label +
-                             " is no tensor with strides, or its sizes are unknown");
+                             " is no strided tensor, such as a weight packed by mkldnn, so it is not saved");
     const std::string path = path_of(label, position, &tensor->facts, EventSide::before);
     if (path.empty()) return Status::error("the contents of " + label + " before the call are not saved");
     const Result<MappedFile> file = MappedFile::open(path);
@@ -148,7 +150,8 @@ Result<std::string> ScriptTensors::take(const std::string& label, std::uint32_t 
         if (is_same) return known.variable;
     }
     const bool is_as_saved = view.sizes == facts.sizes && view.strides == facts.strides;
-    taken_.push_back({tensor, new_name(label), below_folder(path), view.bits, is_as_saved});
+    taken_.push_back(
+        {tensor, new_name(label), below_folder(path), std::string(view.device), view.bits, is_as_saved});
     return taken_.back().variable;
 }
 
@@ -157,30 +160,31 @@ bool ScriptTensors::needs_restore() const {
                                [&](const Taken& taken) { return !taken.is_as_saved || !is_alone(taken); });
 }
 
-std::string ScriptTensors::loaded() const {
-    std::string text;
-    for (const Taken& taken : taken_) {
-        const std::string file = python_string(taken.file);
-        if (taken.is_as_saved && is_alone(taken)) {
-            text += taken.variable + " = load(" + file + ")\n";
-            continue;
-        }
-        const std::size_t piece = piece_of(*taken.tensor);
-        const std::uint64_t begin = pieces_[piece].begin;
-        const std::uint64_t offset = taken.tensor->address - begin + begin % kAlignment;
-        text += taken.variable + " = restore(" + file + ", " + std::to_string(piece) + ", " +
-                std::to_string(offset) + ", " + tuple_of(taken.tensor->facts.sizes) + ", " +
-                tuple_of(taken.tensor->facts.strides) + ")\n";
-    }
-    return text;
+std::string ScriptTensors::line_of(const Taken& taken) const {
+    const std::string file = python_string(taken.file);
+    if (taken.is_as_saved && is_alone(taken)) return taken.variable + " = load(" + file + ")\n";
+    const std::size_t piece = piece_of(*taken.tensor);
+    const std::uint64_t begin = pieces_[piece].begin;
+    const std::uint64_t offset = taken.tensor->address - begin + begin % kAlignment;
+    return taken.variable + " = restore(" + file + ", memory" + std::to_string(piece) + ", " +
+           std::to_string(offset) + ", " + tuple_of(taken.tensor->facts.sizes) + ", " +
+           tuple_of(taken.tensor->facts.strides) + ")\n";
 }
 
-std::string ScriptTensors::memory() const {
-    std::string text = "[";
-    for (const Piece& piece : pieces_)
-        text += (text.size() == 1 ? "" : ", ") +
-                std::to_string(piece.end - piece.begin + piece.begin % kAlignment);
-    return text + "]";
+std::string ScriptTensors::loaded() const {
+    std::string text;
+    std::set<std::size_t> allocated;
+    for (const Taken& taken : taken_) {
+        const std::size_t piece = piece_of(*taken.tensor);
+        const bool is_plain = taken.is_as_saved && is_alone(taken);
+        if (!is_plain && allocated.insert(piece).second)
+            text += "memory" + std::to_string(piece) + " = torch.zeros(" +
+                    std::to_string(pieces_[piece].end - pieces_[piece].begin +
+                                   pieces_[piece].begin % kAlignment) +
+                    ", dtype=torch.uint8, device=" + python_string(taken.device) + ")\n";
+        text += line_of(taken);
+    }
+    return text;
 }
 
 }  // namespace aoti_dbg::cli

@@ -30,8 +30,6 @@ class ScriptTensors {
     [[nodiscard]] std::string loaded() const;
     /// True if they need the function restore(), because tensors share memory or files have other layouts.
     [[nodiscard]] bool needs_restore() const;
-    /// Returns a list of the bytes of each piece of memory.
-    [[nodiscard]] std::string memory() const;
     [[nodiscard]] const std::string& folder() const { return folder_; }
 
   private:
@@ -43,6 +41,7 @@ class ScriptTensors {
         const LaunchTensor* tensor = nullptr;
         std::string variable;
         std::string file;
+        std::string device;
         MathBits bits;
         bool is_as_saved = false;  // its layout
     };
@@ -54,6 +53,7 @@ class ScriptTensors {
     [[nodiscard]] std::string path_of(const std::string& label, std::uint32_t position,
                                       const TensorFacts* facts, EventSide side);
     [[nodiscard]] std::string below_folder(const std::string& path) const;
+    [[nodiscard]] std::string line_of(const Taken& taken) const;
     [[nodiscard]] std::string new_name(const std::string& label) const;
 
     const LaunchRecord& launch_;
