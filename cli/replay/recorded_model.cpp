@@ -1,5 +1,6 @@
 #include "cli/replay/recorded_model.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/mapped_file.hpp"
@@ -26,6 +27,27 @@ std::string path_of_model(const std::string& events, std::uint32_t number) {
         if (model == number) return string_of(json.root().member("path"));
     }
     return {};
+}
+
+std::size_t indent_of(std::string_view line) {
+    const std::size_t indent = line.find_first_not_of(' ');
+    return indent == std::string_view::npos ? line.size() : indent;
+}
+
+/// Removes the blanks that all lines begin with: a C++ wrapper has the source in an indented comment.
+std::string without_indent(std::string_view text) {
+    std::vector<std::string_view> lines;
+    std::size_t least = text.size();
+    while (!text.empty()) {
+        lines.push_back(text.substr(0, text.find('\n')));
+        text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
+        const std::size_t indent = indent_of(lines.back());
+        if (indent < lines.back().size()) least = std::min(least, indent);
+    }
+    std::string plain;
+    for (const std::string_view line : lines)
+        plain.append(line.substr(std::min(least, line.size()))).append("\n");
+    return plain;
 }
 
 /// A wrapper is a Python text, in which a backslash is written twice.
@@ -60,7 +82,7 @@ std::string triton_source(const RecordedModel& model, const LaunchRecord& launch
         const Result<MappedFile> file = MappedFile::open(path);
         if (!file.ok()) continue;
         const std::string_view source = find_kernel_source(file.value().text(), launch.function);
-        if (!source.empty()) return unescaped(source);
+        if (!source.empty()) return without_indent(unescaped(source));
     }
     return {};
 }

@@ -52,7 +52,7 @@ std::string python_string(std::string_view text) {
 
 ScriptTensors::ScriptTensors(const LaunchFile& file)
     : launch_(file.launch),
-      folder_(fs::path(file.path).parent_path().parent_path().string()),
+      folder_(fs::weakly_canonical(file.path).parent_path().parent_path().string()),
       files_(file.events) {
     find_pieces();
 }
@@ -106,7 +106,7 @@ std::string ScriptTensors::path_of(const std::string& label, std::uint32_t posit
 }
 
 std::string ScriptTensors::below_folder(const std::string& path) const {
-    return path.empty() ? "" : fs::path(path).lexically_relative(folder_).string();
+    return path.empty() ? "" : fs::weakly_canonical(path).lexically_relative(folder_).string();
 }
 
 std::string ScriptTensors::file_after(const std::string& label, std::uint32_t position) {

@@ -34,6 +34,21 @@ LaunchRecord sample() {
     tensor.facts.sizes = {4, 128};
     tensor.facts.strides = {1, 4};
     launch.tensors.push_back(tensor);
+    launch.statement = "triton_poi_fused_relu_0.run($0, 128, stream=stream)";
+    launch.arguments.push_back({"in_ptr0", 0, Role::reads, false, {"arg0_1"}, ""});
+    launch.arguments.push_back({"xnumel", 1, Role::reads, false, {}, "128"});
+    return launch;
+}
+
+LaunchRecord sample_op() {
+    LaunchRecord launch = sample();
+    launch.kind = LaunchKind::op;
+    launch.op = "aoti_torch_cpu_index_put";
+    launch.statement.clear();
+    launch.arguments.push_back({"indices", 1, Role::reads, true, {"", "arg1_1"}, ""});
+    launch.arguments.push_back({"values", 3, Role::reads, true, {}, ""});
+    launch.arguments.push_back({"generator", 4, Role::reads, false, {}, ""});
+    launch.arguments.push_back({"ret0", 5, Role::makes, false, {"buf1"}, ""});
     return launch;
 }
 
@@ -53,6 +68,37 @@ TEST_CASE("A launch is read back as it was written") {
     CHECK(found.tensors[0].facts.strides == launch.tensors[0].facts.strides);
 }
 
+TEST_CASE("The arguments of an op are read back in order") {
+    const LaunchRecord launch = sample_op();
+    const std::string text = render_launch(launch);
+    const Result<LaunchRecord> read = read_launch(text);
+    REQUIRE(read.ok());
+    const LaunchRecord& found = read.value();
+    CHECK(render_launch(found) == text);
+    CHECK(found.kind == LaunchKind::op);
+    CHECK(found.op == launch.op);
+    CHECK(text.find("\"function\"") == std::string::npos);
+    CHECK(text.find("\"grid\"") == std::string::npos);
+    REQUIRE(found.arguments.size() == 6);
+    CHECK(found.arguments[1].value == "128");
+    CHECK(found.arguments[2].labels == launch.arguments[2].labels);
+    CHECK(found.arguments[3].is_list);
+    CHECK(found.arguments[3].is_known());
+    CHECK_FALSE(found.arguments[4].is_known());
+    CHECK(found.arguments[5].role == Role::makes);
+    CHECK(found.arguments[5].position == 5);
+}
+
+TEST_CASE("A launch of version 1 is a kernel without arguments") {
+    const Result<LaunchRecord> read = read_launch(
+        R"({"format":"aoti-dbg launch","version":1,"run":0,"call":1,"model":0,"kernel":"triton_a",)"
+        R"("function":"triton_a","grid":[1,1,1],"block":[32,1,1],"shared_bytes":0,"device":"NVIDIA H200",)"
+        R"("compute_capability":90,"driver":13000,"parameters":[],"tensors":[]})");
+    REQUIRE(read.ok());
+    CHECK(read.value().kind == LaunchKind::triton);
+    CHECK(read.value().arguments.empty());
+}
+
 TEST_CASE("A damaged launch is refused with a reason") {
     const std::string text = render_launch(sample());
     const auto reason = [](const std::string& damaged) { return read_launch(damaged).status().message(); };
@@ -64,18 +110,22 @@ TEST_CASE("A damaged launch is refused with a reason") {
     CHECK(reason("") == "it is not JSON");
     CHECK(reason(text.substr(0, text.size() / 2)) == "it is not JSON");
     CHECK(reason("{}") == "it is no record of a launch");
-    CHECK(reason(replaced("\"version\":1", "\"version\":2")) ==
+    CHECK(reason(replaced("\"version\":2", "\"version\":3")) ==
           "it is of a newer version of aoti-dbg. Update aoti-dbg");
     CHECK(reason(replaced("[7,2,1]", "[7,2]")) == "its member \"grid\" is missing or damaged");
     CHECK(reason(replaced("00ff10", "00ff1")) == "its member \"parameters\" is missing or damaged");
     CHECK(reason(replaced("[4,128]", "[4]")) == "its member \"tensors\" is missing or damaged");
+    CHECK(reason(replaced("\"position\":1,\"role\"", "\"place\":1,\"role\"")) ==
+          "its member \"arguments\" is missing or damaged");
+    CHECK(reason(replaced("\"kind\":\"triton\"", "\"kind\":\"op\"")) ==
+          "its member \"op\" is missing or damaged");
 }
 
 TEST_CASE("Any bytes are read or refused") {
     Random random(7);
-    const std::string text = render_launch(sample());
+    const std::string texts[] = {render_launch(sample()), render_launch(sample_op())};
     for (int i = 0; i < 20000; ++i) {
-        std::string damaged = text;
+        std::string damaged = texts[i % 2];
         for (std::uint64_t n = 1 + random.below(4); n > 0; --n)
             damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
         if (random.below(3) == 0) damaged.resize(random.below(damaged.size()));
