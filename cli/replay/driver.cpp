@@ -1,11 +1,13 @@
-// See driver.hpp. The command must not include cuda.h, so this file declares driver handles as pointers, and
-// results and devices as integers.
 #include "cli/replay/driver.hpp"
 
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+
+#include "base/clean_text.hpp"
+#include "cli/replay/driver_functions.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -16,91 +18,28 @@ constexpr int kCapabilityMinor = 76;
 constexpr int kMostDynamicShared = 8;
 constexpr int kClusterDimension = 4;
 constexpr int kCooperative = 2;
+// Options of the compiler in the driver, from cuda.h.
+constexpr int kErrorLog = 5;
+constexpr int kErrorLogBytes = 6;
+constexpr int kOptimizationLevel = 7;
 /// A function may use this much shared memory without asking.
 constexpr std::uint32_t kPlainShared = 48 * 1024;
 
-struct LaunchAttribute {
-    int id = 0;
-    int unused = 0;
-    std::array<std::uint32_t, 16> value{};
-};
-static_assert(sizeof(LaunchAttribute) == 72);
-
-struct LaunchConfig {
-    std::array<std::uint32_t, 3> grid{};
-    std::array<std::uint32_t, 3> block{};
-    std::uint32_t shared_bytes = 0;
-    void* stream = nullptr;
-    LaunchAttribute* attributes = nullptr;
-    std::uint32_t count = 0;
-};
-static_assert(sizeof(LaunchConfig) == 56);
-
-}  // namespace
-
-struct Driver::Functions {
-    int (*init)(unsigned flags);
-    int (*device_get)(int* device, int ordinal);
-    int (*device_name)(char* name, int bytes, int device);
-    int (*device_attribute)(int* value, int attribute, int device);
-    int (*retain)(void** context, int device);
-    int (*set_current)(void* context);
-    int (*load)(void** module, const void* image);
-    int (*get_function)(void** function, void* module, const char* name);
-    int (*set_attribute)(void* function, int attribute, int value);
-    int (*allocate)(std::uint64_t* address, std::size_t bytes);
-    int (*release)(std::uint64_t address);
-    int (*clear)(std::uint64_t address, unsigned char value, std::size_t bytes);
-    int (*write)(std::uint64_t to, const void* from, std::size_t bytes);
-    int (*read)(void* to, std::uint64_t from, std::size_t bytes);
-    int (*launch)(const LaunchConfig* config, void* function, void** parameters, void** extra);
-    int (*synchronize)();
-    int (*error_name)(int result, const char** name);
-    int (*error_text)(int result, const char** text);
-};
-
-namespace {
-
-/// Returns the name of a function that the driver lacks, or null.
-template <typename Functions>
-const char* find_all(void* library, Functions& to) {
-    const char* missing = nullptr;
-    const auto find = [&](auto& function, const char* name) {
-        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-        if (function == nullptr) missing = name;
-    };
-    find(to.init, "cuInit");
-    find(to.device_get, "cuDeviceGet");
-    find(to.device_name, "cuDeviceGetName");
-    find(to.device_attribute, "cuDeviceGetAttribute");
-    find(to.retain, "cuDevicePrimaryCtxRetain");
-    find(to.set_current, "cuCtxSetCurrent");
-    find(to.load, "cuModuleLoadData");
-    find(to.get_function, "cuModuleGetFunction");
-    find(to.set_attribute, "cuFuncSetAttribute");
-    find(to.allocate, "cuMemAlloc_v2");
-    find(to.release, "cuMemFree_v2");
-    find(to.clear, "cuMemsetD8_v2");
-    find(to.write, "cuMemcpyHtoD_v2");
-    find(to.read, "cuMemcpyDtoH_v2");
-    find(to.launch, "cuLaunchKernelEx");
-    find(to.synchronize, "cuCtxSynchronize");
-    find(to.error_name, "cuGetErrorName");
-    find(to.error_text, "cuGetErrorString");
-    return missing;
+void* as_pointer(std::uint64_t number) {
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(number));
 }
 
 }  // namespace
 
-Driver::Driver(std::unique_ptr<Functions> functions) : functions_(std::move(functions)) {}
+Driver::Driver(std::unique_ptr<DriverFunctions> functions) : functions_(std::move(functions)) {}
 Driver::~Driver() = default;
 
 Result<std::unique_ptr<Driver>> Driver::open() {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr)
         return Status::error("cannot load libcuda.so.1: this machine has no NVIDIA driver");
-    auto functions = std::make_unique<Functions>();
-    if (const char* const missing = find_all(library, *functions); missing != nullptr)
+    auto functions = std::make_unique<DriverFunctions>();
+    if (const char* const missing = find_functions(library, *functions); missing != nullptr)
         return Status::error(std::string("the driver has no ") + missing + ". Install a newer driver");
     std::unique_ptr<Driver> driver(new Driver(std::move(functions)));
     Status begun = driver->begin();
@@ -120,29 +59,44 @@ Status Driver::failure(const char* what, int result) const {
 }
 
 Status Driver::begin() {
-    int device = 0;
     int major = 0;
     int minor = 0;
     void* context = nullptr;
+    std::size_t page = 0;
+    MemoryProperties properties;
     std::array<char, 256> name{};
     int result = functions_->init(0);
-    if (result == 0) result = functions_->device_get(&device, 0);
-    if (result == 0) result = functions_->device_name(name.data(), name.size() - 1, device);
-    if (result == 0) result = functions_->device_attribute(&major, kCapabilityMajor, device);
-    if (result == 0) result = functions_->device_attribute(&minor, kCapabilityMinor, device);
-    if (result == 0) result = functions_->retain(&context, device);
+    if (result == 0) result = functions_->device_get(&ordinal_, 0);
+    if (result == 0) result = functions_->device_name(name.data(), name.size() - 1, ordinal_);
+    if (result == 0) result = functions_->device_attribute(&major, kCapabilityMajor, ordinal_);
+    if (result == 0) result = functions_->device_attribute(&minor, kCapabilityMinor, ordinal_);
+    if (result == 0) result = functions_->retain(&context, ordinal_);
     if (result == 0) result = functions_->set_current(context);
+    properties.location.device = ordinal_;
+    if (result == 0) result = functions_->granularity(&page, &properties, 0);
     if (result != 0) return failure("cannot use the GPU", result);
     device_ = name.data();
     capability_ = static_cast<std::uint32_t>(major * 10 + minor);
+    page_bytes_ = page;
     return {};
 }
 
-Status Driver::load(const std::string& image, const LaunchRecord& launch) {
-    void* module = nullptr;
-    int result = functions_->load(&module, image.c_str());
-    if (result != 0) return failure("cannot load the kernel's code", result);
-    result = functions_->get_function(&function_, module, launch.function.c_str());
+Status Driver::load(const std::string& image, const LaunchRecord& launch,
+                    std::optional<std::uint32_t> level) {
+    std::array<char, 4096> log{};
+    std::array<int, 3> options = {kErrorLog, kErrorLogBytes, kOptimizationLevel};
+    std::array<void*, 3> values = {log.data(), as_pointer(log.size() - 1), as_pointer(level.value_or(0))};
+    if (module_ != nullptr) functions_->unload(module_);
+    module_ = nullptr;
+    int result = functions_->load(&module_, image.c_str(), level ? 3 : 2, options.data(), values.data());
+    if (result != 0) {
+        const Status failed = failure("cannot load the kernel's code", result);
+        std::string_view said = log.data();
+        while (!said.empty() && said.back() == '\n')
+            said.remove_suffix(1);
+        return said.empty() ? failed : Status::error(failed.message() + ": " + clean_text(said), result);
+    }
+    result = functions_->get_function(&function_, module_, launch.function.c_str());
     if (result != 0) return failure("cannot find the kernel in its code", result);
     if (launch.shared_bytes > kPlainShared)
         result =
@@ -161,9 +115,43 @@ void Driver::release(std::uint64_t address) {
     functions_->release(address);
 }
 
-Status Driver::clear(std::uint64_t address, std::uint64_t bytes) {
-    const int result = functions_->clear(address, 0, bytes);
-    return result == 0 ? Status() : failure("cannot clear memory of the GPU", result);
+Result<std::uint64_t> Driver::reserve(std::uint64_t bytes, std::uint64_t wanted) {
+    std::uint64_t address = 0;
+    const int result = functions_->reserve(&address, bytes, 0, wanted, 0);
+    if (result != 0) return failure("cannot reserve addresses of the GPU", result);
+    if (wanted == 0 || address == wanted) return address;
+    free_reserved(address, bytes);
+    return Status::error("addresses of the record are taken in this process");
+}
+
+void Driver::free_reserved(std::uint64_t address, std::uint64_t bytes) {
+    functions_->free_reserved(address, bytes);
+}
+
+Status Driver::map(std::uint64_t address, std::uint64_t bytes) {
+    MemoryProperties properties;
+    properties.location.device = ordinal_;
+    const MemoryAccessRights rights{properties.location};
+    std::uint64_t handle = 0;
+    int result = functions_->create(&handle, bytes, &properties, 0);
+    if (result != 0) return failure("cannot allocate memory of the GPU", result);
+    result = functions_->map(address, bytes, 0, handle, 0);
+    // The mapping keeps the memory.
+    functions_->release_created(handle);
+    if (result != 0) return failure("cannot map memory of the GPU", result);
+    result = functions_->set_access(address, bytes, &rights, 1);
+    if (result == 0) return {};
+    unmap(address, bytes);
+    return failure("cannot use memory of the GPU", result);
+}
+
+void Driver::unmap(std::uint64_t address, std::uint64_t bytes) {
+    functions_->unmap(address, bytes);
+}
+
+Status Driver::fill(std::uint64_t address, std::byte value, std::uint64_t bytes) {
+    const int result = functions_->fill(address, static_cast<unsigned char>(value), bytes);
+    return result == 0 ? Status() : failure("cannot fill memory of the GPU", result);
 }
 
 Status Driver::write(std::uint64_t address, std::span<const std::byte> bytes) {
@@ -191,6 +179,25 @@ Status Driver::launch(const LaunchRecord& launch, void** parameters) {
     }
     const int result = functions_->launch(&config, function_, parameters, nullptr);
     return result == 0 ? Status() : failure("cannot launch the kernel", result);
+}
+
+Result<float> Driver::time(const LaunchRecord& launch, void** parameters, std::uint32_t count) {
+    std::array<void*, 2> events{};
+    float milliseconds = 0;
+    for (void*& event : events)
+        if (const int result = functions_->create_event(&event, 0); result != 0)
+            return failure("cannot create an event", result);
+    int result = functions_->record_event(events[0], nullptr);
+    for (std::uint32_t i = 0; i < count && result == 0; ++i)
+        if (Status launched = this->launch(launch, parameters); !launched.ok()) return launched;
+    if (result == 0) result = functions_->record_event(events[1], nullptr);
+    if (result != 0) return failure("cannot record an event", result);
+    if (Status ended = synchronize(); !ended.ok()) return ended;
+    result = functions_->elapsed(&milliseconds, events[0], events[1]);
+    for (void* const event : events)
+        functions_->destroy_event(event);
+    if (result != 0) return failure("cannot measure the kernel", result);
+    return milliseconds;
 }
 
 Status Driver::synchronize() {

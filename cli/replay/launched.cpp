@@ -2,25 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/fnv.hpp"
+#include "cli/replay/tensor_span.hpp"
 #include "stats_kernels/logical_walk.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::uint64_t kTensorMapBytes = 128;
-/// Kernels may rely on the alignment that their pointers had.
-constexpr std::uint64_t kAlignment = 256;
-
-std::uint64_t span_of(const TensorFacts& facts) {
-    std::uint64_t last = 0;
-    for (std::size_t d = 0; d < facts.sizes.size(); ++d) {
-        if (facts.sizes[d] == 0) return 0;
-        last += static_cast<std::uint64_t>((facts.sizes[d] - 1) * facts.strides[d]);
-    }
-    return (last + 1) * element_size(facts.measured_dtype);
-}
 
 /// Calls `visit(offset of the element in the tensor's memory, offset among contiguous elements)` for pieces
 /// that are contiguous in both.
@@ -39,6 +30,17 @@ void for_each_piece(const TensorFacts& facts, Visit visit) {
         for (std::uint32_t d = layout.rank; d-- > 0 && ++index[d] == layout.sizes[d];)
             index[d] = 0;
     }
+}
+
+/// True if the tensor has no contents before the launch, as far as its caller knows.
+bool is_only_written(const LaunchRecord& launch, const LaunchTensor& tensor) {
+    bool is_written = false;
+    for (const LaunchArgument& argument : launch.arguments) {
+        if (std::ranges::find(argument.labels, tensor.label) == argument.labels.end()) continue;
+        if (argument.role != Role::writes && argument.role != Role::makes) return false;
+        is_written = true;
+    }
+    return is_written;
 }
 
 std::string shape_of(const TensorFacts& facts) {
@@ -63,47 +65,19 @@ std::optional<compare::SavedElements> Launched::saved(const LaunchTensor& tensor
     return tensors_.elements_of(recorded);
 }
 
-Launched::Region* Launched::region_of(std::uint64_t address) {
-    const auto found = std::ranges::find_if(regions_, [address](const Region& region) {
-        return address >= region.begin && address < region.end;
-    });
-    return found == regions_.end() ? nullptr : &*found;
-}
-
-/// Tensors that overlap share a region.
-void Launched::find_regions() {
-    for (const LaunchTensor& tensor : launch_.tensors)
-        if (const std::uint64_t span = span_of(tensor.facts); span != 0)
-            regions_.push_back({tensor.address, tensor.address + span, 0, 0, {}, false});
-    for (const LaunchParameter& parameter : launch_.parameters) {
-        if (parameter.reachable == 0 || parameter.bytes.size() != sizeof(std::uint64_t)) continue;
-        std::uint64_t address = 0;
-        std::memcpy(&address, parameter.bytes.data(), sizeof address);
-        if (region_of(address) == nullptr)
-            regions_.push_back({address, address + parameter.reachable, 0, 0, {}, false});
-    }
-    std::ranges::sort(regions_, {}, &Region::begin);
-    std::vector<Region> merged;
-    for (const Region& region : regions_) {
-        if (!merged.empty() && region.begin < merged.back().end)
-            merged.back().end = std::max(merged.back().end, region.end);
-        else
-            merged.push_back(region);
-    }
-    regions_ = std::move(merged);
-}
-
-Status Launched::fill_regions() {
+Status Launched::read_contents() {
+    contents_.resize(regions_.size());
     for (const LaunchTensor& tensor : launch_.tensors) {
-        Region* const region = region_of(tensor.address);
-        if (region == nullptr) continue;
-        region->contents.resize(region->end - region->begin);
+        const std::optional<std::size_t> region = region_at(regions_, tensor.address);
+        if (!region) continue;
+        std::vector<std::byte>& contents = contents_[*region];
+        if (contents.empty()) contents.assign(regions_[*region].bytes(), background());
+        if (options_.poison && is_only_written(launch_, tensor)) continue;
         const std::optional<compare::SavedElements> elements = saved(tensor, EventSide::before);
         if (!elements)
             return Status::error("the contents of " + tensor.label +
                                  " before the launch are not saved. Capture the launch again");
-        region->is_known = true;
-        std::byte* const to = region->contents.data() + (tensor.address - region->begin);
+        std::byte* const to = contents.data() + (tensor.address - regions_[*region].begin);
         for_each_piece(tensor.facts, [&](std::uint64_t offset, std::uint64_t at, std::uint64_t bytes) {
             if (bytes != 0) std::memcpy(to + offset, elements->bytes.data() + at, bytes);
         });
@@ -114,79 +88,112 @@ Status Launched::fill_regions() {
 Status Launched::place_parameters() {
     for (const LaunchParameter& parameter : launch_.parameters) {
         std::vector<std::byte>& bytes = parameters_.emplace_back(parameter.bytes);
+        if (placement_.is_as_captured()) continue;
         if (bytes.size() == kTensorMapBytes)
             return Status::error(
-                "a parameter is a tensor map (TMA), which a replay cannot move to other memory yet");
+                "a parameter is a tensor map (TMA), which is valid only at the addresses of the capture");
         if (parameter.tensor.empty() && parameter.reachable == 0) continue;
         std::uint64_t address = 0;
         if (bytes.size() != sizeof address)
             return Status::error("a pointer has a wrong size: the record is damaged");
         std::memcpy(&address, bytes.data(), sizeof address);
-        const Region* const region = region_of(address);
-        if (region == nullptr) continue;  // of a tensor without elements
-        address = region->address + (address - region->begin);
+        const std::optional<std::size_t> region = region_at(regions_, address);
+        if (!region) continue;  // of a tensor without elements
+        address = placement_.address_of(*region) + (address - regions_[*region].begin);
         std::memcpy(bytes.data(), &address, sizeof address);
     }
     return {};
 }
 
-Launched::~Launched() {
-    for (const Region& region : regions_)
-        if (region.allocated != 0) driver_.release(region.allocated);
-}
-
 Status Launched::prepare() {
-    find_regions();
-    if (Status filled = fill_regions(); !filled.ok()) return filled;
-    for (Region& region : regions_) {
-        const std::uint64_t shift = region.begin % kAlignment;
-        const Result<std::uint64_t> address = driver_.allocate(region.end - region.begin + shift);
-        if (!address.ok()) return address.status();
-        region.allocated = address.value();
-        region.address = address.value() + shift;
-    }
+    regions_ = regions_of(launch_);
+    if (Status read = read_contents(); !read.ok()) return read;
+    if (Status placed = placement_.place(regions_, options_.placement); !placed.ok()) return placed;
     return place_parameters();
 }
 
-Status Launched::run() {
-    for (const Region& region : regions_) {
-        const Status written = region.is_known ? driver_.write(region.address, region.contents)
-                                               : driver_.clear(region.address, region.end - region.begin);
-        if (!written.ok()) return written;
+Status Launched::restore() {
+    if (Status filled = placement_.fill(background()); !filled.ok()) return filled;
+    for (std::size_t i = 0; i < regions_.size(); ++i) {
+        if (contents_[i].empty()) continue;
+        if (Status written = driver_.write(placement_.address_of(i), contents_[i]); !written.ok())
+            return written;
     }
+    return {};
+}
+
+std::vector<void*> Launched::parameter_addresses() {
     std::vector<void*> addresses;
     addresses.reserve(parameters_.size());
     for (std::vector<std::byte>& parameter : parameters_)
         addresses.push_back(parameter.data());
-    const Status launched = driver_.launch(launch_, addresses.data());
-    return launched.ok() ? driver_.synchronize() : launched;
+    return addresses;
+}
+
+Status Launched::begin() {
+    if (Status restored = restore(); !restored.ok()) return restored;
+    return driver_.launch(launch_, parameter_addresses().data());
+}
+
+Status Launched::run() {
+    const Status begun = begin();
+    return begun.ok() ? driver_.synchronize() : begun;
+}
+
+Result<float> Launched::time(std::uint32_t count) {
+    return driver_.time(launch_, parameter_addresses().data(), count);
+}
+
+std::uint64_t Launched::address_of(const LaunchTensor& tensor) const {
+    const std::optional<std::size_t> region = region_at(regions_, tensor.address);
+    return region ? placement_.address_of(*region) + (tensor.address - regions_[*region].begin) : 0;
+}
+
+std::uint64_t Launched::bytes() const {
+    return std::accumulate(regions_.begin(), regions_.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const Region& region) { return sum + region.bytes(); });
+}
+
+void Launched::compare(const LaunchTensor& tensor, std::span<const std::byte> found, ReplayedTensor& result) {
+    const std::optional<compare::SavedElements> expected = saved(tensor, EventSide::after);
+    if (!expected) return;
+    result.different = 0;
+    const std::uint64_t size = element_size(tensor.facts.measured_dtype);
+    std::optional<compare::SavedElements> before;
+    if (options_.poison && is_only_written(launch_, tensor)) before = saved(tensor, EventSide::before);
+    // Arithmetic can pass poison on unchanged, as with NaN. Then the recorded launch did change the element.
+    const auto is_unwritten = [&](std::span<const std::byte> element, std::uint64_t at) {
+        return before &&
+               std::ranges::all_of(element, [&](std::byte byte) { return byte == *options_.poison; }) &&
+               std::memcmp(before->bytes.data() + at, expected->bytes.data() + at, size) == 0;
+    };
+    for_each_piece(tensor.facts, [&](std::uint64_t offset, std::uint64_t at, std::uint64_t bytes) {
+        if (std::memcmp(found.data() + offset, expected->bytes.data() + at, bytes) == 0) return;
+        for (std::uint64_t i = 0; i < bytes; i += size) {
+            const std::span<const std::byte> element = found.subspan(offset + i, size);
+            if (std::memcmp(element.data(), expected->bytes.data() + at + i, size) == 0) continue;
+            if (is_unwritten(element, at + i))
+                ++result.poisoned;
+            else if ((*result.different)++ == 0)
+                result.first = (at + i) / size;
+        }
+    });
 }
 
 Result<std::vector<ReplayedTensor>> Launched::results(std::uint64_t& hash) {
     std::vector<ReplayedTensor> results;
     hash = kFnvBegin;
     for (const LaunchTensor& tensor : launch_.tensors) {
-        const Region* const region = region_of(tensor.address);
-        if (region == nullptr) continue;
+        const std::uint64_t address = address_of(tensor);
+        if (address == 0) continue;
         std::vector<std::byte> found(span_of(tensor.facts));
-        const Status read = driver_.read(region->address + (tensor.address - region->begin), found);
-        if (!read.ok()) return read;
+        if (Status read = driver_.read(address, found); !read.ok()) return read;
         hash = fnv1a(std::string_view(reinterpret_cast<const char*>(found.data()), found.size()), hash);
         ReplayedTensor& result = results.emplace_back();
         result.label = tensor.label;
         result.shape = shape_of(tensor.facts);
         result.elements = element_count(tensor.facts.sizes);
-        const std::optional<compare::SavedElements> expected = saved(tensor, EventSide::after);
-        if (!expected) continue;
-        result.different = 0;
-        const std::uint64_t size = element_size(tensor.facts.measured_dtype);
-        for_each_piece(tensor.facts, [&](std::uint64_t offset, std::uint64_t at, std::uint64_t bytes) {
-            if (std::memcmp(found.data() + offset, expected->bytes.data() + at, bytes) == 0) return;
-            for (std::uint64_t i = 0; i < bytes; i += size)
-                if (std::memcmp(found.data() + offset + i, expected->bytes.data() + at + i, size) != 0 &&
-                    (*result.different)++ == 0)
-                    result.first = (at + i) / size;
-        });
+        compare(tensor, found, result);
     }
     return results;
 }

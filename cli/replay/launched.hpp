@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/replay/driver.hpp"
 #include "cli/replay/launch_files.hpp"
+#include "cli/replay/placement.hpp"
 #include "cli/tensor_files.hpp"
 
 namespace aoti_dbg::cli {
@@ -21,43 +23,51 @@ struct ReplayedTensor {
     std::uint64_t elements = 0;
     std::optional<std::uint64_t> different;  // elements; nothing: the recorded result is not saved
     std::uint64_t first = 0;                 // of them
+    std::uint64_t poisoned = 0;              // not in `different`: the launch left them as they were
+};
+
+struct LaunchedOptions {
+    PlacementKind placement = PlacementKind::as_captured;
+    std::optional<std::byte> poison;  // the contents of memory that the launch must not read
 };
 
 class Launched {
   public:
-    Launched(Driver& driver, const LaunchFile& file, TensorFiles& tensors)
-        : driver_(driver), launch_(file.launch), tensors_(tensors) {}
-    Launched(const Launched&) = delete;
-    Launched& operator=(const Launched&) = delete;
-    ~Launched();
+    Launched(Driver& driver, const LaunchFile& file, TensorFiles& tensors, const LaunchedOptions& options)
+        : driver_(driver), launch_(file.launch), tensors_(tensors), options_(options), placement_(driver) {}
 
     /// Allocates the memory that the parameters reach.
     Status prepare();
     /// Restores the contents and launches the kernel.
+    Status begin();
+    /// Does the same, and waits for the kernel.
     Status run();
+    /// Returns how many milliseconds `count` launches take, one after the other with the same memory.
+    Result<float> time(std::uint32_t count);
     /// Compares each tensor with its recorded contents after the launch. Also returns a hash of all results.
     Result<std::vector<ReplayedTensor>> results(std::uint64_t& hash);
 
+    /// Returns where a tensor is now; 0 if it has no elements.
+    [[nodiscard]] std::uint64_t address_of(const LaunchTensor& tensor) const;
+    /// Returns how many bytes the parameters reach.
+    [[nodiscard]] std::uint64_t bytes() const;
+
   private:
-    /// Memory that some tensors share.
-    struct Region {
-        std::uint64_t begin = 0;  // as captured
-        std::uint64_t end = 0;
-        std::uint64_t allocated = 0;  // here
-        std::uint64_t address = 0;    // in it, with the alignment of `begin`
-        std::vector<std::byte> contents;
-        bool is_known = false;  // the contents
-    };
-    void find_regions();
-    Status fill_regions();
+    [[nodiscard]] std::byte background() const { return options_.poison.value_or(std::byte{0}); }
+    Status read_contents();
     Status place_parameters();
-    [[nodiscard]] Region* region_of(std::uint64_t address);
+    Status restore();
+    std::vector<void*> parameter_addresses();
+    void compare(const LaunchTensor& tensor, std::span<const std::byte> found, ReplayedTensor& result);
     [[nodiscard]] std::optional<compare::SavedElements> saved(const LaunchTensor& tensor, EventSide side);
 
     Driver& driver_;
     const LaunchRecord& launch_;
     TensorFiles& tensors_;
+    LaunchedOptions options_;
+    Placement placement_;
     std::vector<Region> regions_;
+    std::vector<std::vector<std::byte>> contents_;  // of the regions; empty: unknown
     std::vector<std::vector<std::byte>> parameters_;
 };
 

@@ -1,90 +1,41 @@
 #include "cli/replay/replay.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
-#include <map>
-#include <memory>
+#include <new>
 #include <vector>
 
 #include "base/message.hpp"
-#include "base/words.hpp"
 #include "cli/print.hpp"
-#include "cli/replay/launched.hpp"
+#include "cli/replay/child.hpp"
+#include "cli/replay/fault_dump.hpp"
+#include "cli/replay/outcomes.hpp"
 #include "cli/replay/python_script.hpp"
+#include "cli/replay/replays.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
 
-int report_trouble(const Status& status) {
-    error_message(ErrorCode::command_failed, "%s.", status.message().c_str());
-    return kReplayTrouble;
+/// Memory that child processes share with this one. Returns null without memory.
+ReplayProgress* shared_progress() {
+    void* const memory =
+        mmap(nullptr, sizeof(ReplayProgress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? nullptr : new (memory) ReplayProgress;
 }
 
-std::string place_of(const LaunchRecord& launch) {
-    return "run " + std::to_string(launch.run) + ", call " + std::to_string(launch.call) + ", " +
-           launch.kernel;
-}
-
-std::string line_of(const ReplayedTensor& tensor) {
-    std::string text = "  " + tensor.label + " " + tensor.shape + ": ";
-    if (!tensor.different) return text + "its recorded result is not saved\n";
-    if (*tensor.different == 0) return text + "equal\n";
-    return text + std::to_string(*tensor.different) + " of " + std::to_string(tensor.elements) +
-           " elements differ, first at " + std::to_string(tensor.first) + "\n";
-}
-
-/// Prints the first outcome, and how many there were.
-class Outcomes {
-  public:
-    void add(std::uint64_t hash, std::vector<ReplayedTensor> results) {
-        if (count_++ == 0) first_ = std::move(results);
-        ++by_hash_[hash];
+/// Launches behind a fault run in another child.
+int replay_in_children(const ReplayRequest& request, const std::vector<LaunchFile>& files,
+                       ReplayProgress& progress) {
+    for (; progress.launch < files.size(); ++progress.launch) {
+        Result<int> code = run_in_child([&] { return replay_here(request, files, progress); });
+        if (!code.ok()) return report_trouble(code.status());
+        const bool is_at_fault = code.value() == kReplayFault && progress.launch < files.size();
+        if (!is_at_fault) return std::max(code.value(), progress.worst);
+        code = run_in_child([&] { return describe_fault(request, files[progress.launch], progress.pass); });
+        if (!code.ok()) return report_trouble(code.status());
     }
-
-    [[nodiscard]] int print(const LaunchRecord& launch) const {
-        const bool is_equal = std::ranges::all_of(
-            first_, [](const ReplayedTensor& tensor) { return !tensor.different || *tensor.different == 0; });
-        const bool is_steady = by_hash_.size() == 1;
-        std::string text = place_of(launch) + ": " + (is_equal ? "equal to the record" : "different") + "\n";
-        for (const ReplayedTensor& tensor : first_)
-            if (!tensor.different || *tensor.different != 0) text += line_of(tensor);
-        if (count_ > 1)
-            text += "  " + std::to_string(by_hash_.size()) + " different outcomes in " +
-                    std::to_string(count_) + " launches\n";
-        if (const int failed = cli::print(text); failed != 0) return kReplayTrouble;
-        return is_equal && is_steady ? kReplayEqual : kReplayDifferent;
-    }
-
-  private:
-    std::uint64_t count_ = 0;
-    std::map<std::uint64_t, std::uint64_t> by_hash_;
-    std::vector<ReplayedTensor> first_;
-};
-
-int run_again(Driver& driver, const LaunchFile& file, std::uint32_t times) {
-    const Result<std::string> image = image_of(file);
-    if (!image.ok()) return report_trouble(image.status());
-    if (Status loaded = driver.load(image.value(), file.launch); !loaded.ok()) {
-        const bool is_other = file.launch.compute_capability != driver.compute_capability();
-        return report_trouble(is_other
-                                  ? Status::error(loaded.message() + ". The launch was captured on " +
-                                                  file.launch.device + ", and this is " + driver.device())
-                                  : loaded);
-    }
-    TensorFiles tensors(file.events);
-    Launched launched(driver, file, tensors);
-    if (Status prepared = launched.prepare(); !prepared.ok()) return report_trouble(prepared);
-    Outcomes outcomes;
-    for (std::uint32_t i = 0; i < times; ++i) {
-        if (Status ran = launched.run(); !ran.ok()) {
-            const int printed = print(place_of(file.launch) + ": " + ran.message() + "\n");
-            return printed == 0 ? kReplayFault : kReplayTrouble;
-        }
-        std::uint64_t hash = 0;
-        Result<std::vector<ReplayedTensor>> results = launched.results(hash);
-        if (!results.ok()) return report_trouble(results.status());
-        outcomes.add(hash, std::move(results.value()));
-    }
-    return outcomes.print(file.launch);
+    return progress.worst;
 }
 
 /// Writes the script of the one selected call.
@@ -136,16 +87,11 @@ int replay(const ReplayRequest& request) {
     }
     if (!request.python.empty()) return write_python(files.value(), request.python);
     if (!name_ops(files.value())) return kReplayTrouble;
-    const Result<std::unique_ptr<Driver>> driver = Driver::open();
-    if (!driver.ok()) return report_trouble(driver.status());
-    int worst = kReplayEqual;
-    for (const LaunchFile& file : files.value()) {
-        const int code = run_again(*driver.value(), file, request.times);
-        worst = std::max(worst, code);
-        // A fault ends the context.
-        if (code == kReplayFault) break;
-    }
-    return worst;
+    // Tools that watch this process need not follow its children.
+    ReplayProgress own;
+    ReplayProgress* const shared = is_watched() ? nullptr : shared_progress();
+    return shared == nullptr ? replay_here(request, files.value(), own)
+                             : replay_in_children(request, files.value(), *shared);
 }
 
 }  // namespace aoti_dbg::cli

@@ -1,6 +1,7 @@
 // Runs captured launches again, each alone, and compares their results with the recorded ones.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,7 +15,13 @@ struct ReplayRequest {
     Window runs;
     Window calls;
     std::uint32_t times = 1;
-    std::string python;  // the script to write instead; empty: none
+    bool is_guarded = false;
+    std::optional<std::byte> poison;
+    bool is_timed = false;
+    bool stops = false;                  // before each launch, for a debugger
+    std::optional<std::string> code;     // instead of the captured one
+    std::optional<std::uint32_t> level;  // of optimization, for code that is PTX
+    std::string python;                  // the script to write instead; empty: none
 };
 
 inline constexpr int kReplayEqual = 0;

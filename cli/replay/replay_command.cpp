@@ -1,18 +1,24 @@
 // See replay_command.hpp.
 #include "cli/replay/replay_command.hpp"
 
-#include "cli/replay/replay.hpp"
+#include "base/file_bytes.hpp"
+#include "base/proc_text.hpp"
+#include "cli/replay/fault_dump.hpp"
 #include "cli/whole_number.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
+
+constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30U;
 
 constexpr const char* kExamples =
     "Examples:\n"
     "  aoti-dbg run --capture 'triton_*' --runs 0 --out captured -- python infer.py\n"
     "  aoti-dbg replay captured                   launch each kernel alone\n"
     "  aoti-dbg replay --calls 41 captured        one of them\n"
+    "  aoti-dbg replay --guard --calls 41 captured   fault on an access out of bounds\n"
     "  compute-sanitizer aoti-dbg replay captured\n"
+    "  cuda-gdb --args aoti-dbg replay --stop-before --calls 41 captured\n"
     "  aoti-dbg replay --calls 3 --python op.py captured   write a script for an op or kernel\n"
     "\n"
     "Exit codes: 0 equal to the record, 1 different, 2 could not replay, 3 a kernel failed.\n";
@@ -25,26 +31,59 @@ void ReplayCommand::add_to(CLI::App& app) {
     add_value(own, {"--runs", "Only launches of these runs, as --runs of run.", "RUNS"}, runs_);
     add_value(own, {"--calls", "Only these calls of each run, as --calls of run.", "CALLS"}, calls_);
     add_value(own, {"--times", "Launch each one so often, and count the different outcomes.", "N"}, times_);
+    add_switch(own, {"--guard", "Place unmapped memory behind each buffer, then before it."}, is_guarded_);
+    add_value(own, {"--poison", "Fill memory that the kernel must not read with this byte.", "BYTE"},
+              poison_);
+    add_switch(own, {"--bench", "Also measure the kernel's time."}, is_timed_);
+    add_value(own, {"--replace", "Use the kernel of this cubin, fatbin or PTX file.", "FILE"}, code_);
+    add_value(own, {"--ptxas-opt", "Compile PTX with this optimization level, 0 to 4.", "LEVEL"}, level_);
+    add_switch(own, {"--stop-before", "Stop in the debugger before each launch."}, stops_);
     add_value(own, {"--python", "Write a Python script that repeats one call, op or kernel.", "FILE"},
               python_);
+}
+
+Status ReplayCommand::parse(ReplayRequest& request) const {
+    for (const auto& [text, window, flag] :
+         {std::tuple(&runs_, &request.runs, "--runs"), std::tuple(&calls_, &request.calls, "--calls")}) {
+        if (text->empty()) continue;
+        const Result<Window> parsed = parse_window(*text);
+        if (!parsed.ok()) return Status::error(std::string(flag) + ": " + parsed.status().message());
+        *window = parsed.value();
+    }
+    if (!times_.empty()) {
+        const auto times = whole_number<std::uint32_t>(times_);
+        if (!times || *times == 0) return Status::error("--times takes a number from 1.");
+        request.times = *times;
+    }
+    if (!poison_.empty()) {
+        std::uint64_t byte = 0;
+        if (!hexadecimal(poison_, byte) || byte > 0xff)
+            return Status::error(wrong_value("--poison", poison_, "a byte in hexadecimal, such as ff", {}));
+        request.poison = static_cast<std::byte>(byte);
+    }
+    if (!level_.empty()) {
+        request.level = whole_number<std::uint32_t>(level_);
+        if (!request.level || *request.level > 4)
+            return Status::error(wrong_value("--ptxas-opt", level_, "a level from 0 to 4", {}));
+    }
+    if (!code_.empty()) {
+        Result<std::string> code = read_regular_file(code_, "the code of a kernel", kMostCode);
+        if (!code.ok()) return Status::error("--replace: cannot read " + code.status().message());
+        request.code = std::move(code.value());
+    }
+    if (stops_ && !is_debugged())
+        return Status::error("--stop-before needs a debugger. Run: cuda-gdb --args aoti-dbg replay ...");
+    return {};
 }
 
 int ReplayCommand::run() {
     ReplayRequest request;
     request.place = place_;
-    for (const auto& [text, window, flag] :
-         {std::tuple(&runs_, &request.runs, "--runs"), std::tuple(&calls_, &request.calls, "--calls")}) {
-        if (text->empty()) continue;
-        const Result<Window> parsed = parse_window(*text);
-        if (!parsed.ok()) return refuse(std::string(flag) + ": " + parsed.status().message());
-        *window = parsed.value();
-    }
-    if (!times_.empty()) {
-        const auto times = whole_number<std::uint32_t>(times_);
-        if (!times || *times == 0) return refuse("--times takes a number from 1.");
-        request.times = *times;
-    }
     request.python = python_;
+    request.is_guarded = is_guarded_;
+    request.is_timed = is_timed_;
+    request.stops = stops_;
+    if (Status parsed = parse(request); !parsed.ok()) return refuse(parsed.message());
     return replay(request);
 }
 

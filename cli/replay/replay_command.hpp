@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/command.hpp"
+#include "cli/replay/replay.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -14,10 +15,18 @@ class ReplayCommand final : public Command {
     int run() override;
 
   private:
+    Status parse(ReplayRequest& request) const;
+
     std::string place_ = "aoti_dbg";
     std::string runs_;
     std::string calls_;
     std::string times_;
+    bool is_guarded_ = false;
+    std::string poison_;
+    bool is_timed_ = false;
+    bool stops_ = false;
+    std::string code_;
+    std::string level_;
     std::string python_;
 };
 

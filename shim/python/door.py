@@ -39,6 +39,7 @@ class Wrapper:
         self.kernels = {}  # name -> ("triton" | "cpp", roles and names of its parameters)
         self.triton_kernels = []
         self.allocations, self.shared = [], []
+        self.descriptors = {}  # of TMA: name -> the tensor behind it
         self.numbers = []  # nodes for the number of the model, which is known last
         self.nodes_at = {}  # by the line of the comment
         self.kernel_lines = set()
@@ -101,6 +102,8 @@ class Wrapper:
             sizes, strides, dtype = value.args
             made = {"name": name, "sizes": braces(sizes), "strides": braces(strides), "before": at}
             self.allocations.append({**made, "dtype": dotted(dtype).removeprefix("torch.")})
+        elif how.endswith("TensorDescriptor.from_tensor") and value.args:
+            self.descriptors[name] = value.args[0]
         elif isinstance(value, ast.Name) or how in ("reinterpret_tensor", "_reinterpret_tensor"):
             self.shared.append({"name": name, "of": tensor_of(value), "is_view": how != "", "from": at})
 
@@ -169,6 +172,8 @@ class Wrapper:
                 for element in node.elts:
                     add(element, role, parameter)
                 return
+            if isinstance(node, ast.Name):
+                node = self.descriptors.get(node.id, node)
             label = tensor_of(node)
             if not label and parameter and isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
                 label = parameter  # alpha=1

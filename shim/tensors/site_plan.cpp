@@ -116,11 +116,13 @@ class Planner {
         const auto found = memory_.find(name);
         return found == memory_.end() ? name : found->second;
     }
-    /// A generated kernel may get new memory as `in_out_ptr`, and write it before it reads it.
+    /// A kernel may get new memory as `in_out_ptr`, and write it before it reads it. Nobody knows what a
+    /// user's kernel does with new memory first.
     [[nodiscard]] bool is_fresh(const CallSite& site, const Argument& written,
                                 const TensorName& tensor) const {
-        return written.role == Role::updates && site.region == kNone &&
-               std::string_view(written.parameter).starts_with("in_out_ptr") &&
+        const bool may_write_first = std::string_view(written.parameter).starts_with("in_out_ptr") ||
+                                     site.kind == SiteKind::user_triton;
+        return written.role == Role::updates && site.region == kNone && may_write_first &&
                unwritten_.contains(memory_of(tensor.name));
     }
 

@@ -35,10 +35,45 @@ replay_equal_case() {
 replay_fault_case() {
     need_gpu || return
     captured fault 'triton_*' "$python" -W ignore "$root/tests/gpu/compiled_victim.py" fault
-    replayed fault 3 && grep -q 'CUDA_ERROR_ILLEGAL_ADDRESS' "$case_folder/fault/replay"
+    replayed fault 3 && grep -q 'CUDA_ERROR_ILLEGAL_ADDRESS' "$case_folder/fault/replay" &&
+        grep -q '^  at ' "$case_folder/fault/replay"
+}
+
+# launch_of NAME KERNEL: the record of the kernel's launch.
+launch_of() {
+    grep -l "\"kernel\":\"$2" "$case_folder/$1"/out/launches/*.json | head -n 1
+}
+
+# shows STATUS TEXT ARGUMENTS...: what a replay with these arguments prints.
+shows() {
+    local status=$1 text=$2 found=0
+    shift 2
+    "$build/aoti-dbg" replay "$@" >"$case_folder/shown" 2>&1 || found=$?
+    cat "$case_folder/shown"
+    ((found == status)) && grep -q "$text" "$case_folder/shown" && return
+    echo "expected exit code $status and '$text' from: replay $*"
+    return 1
+}
+
+# Errors that the program does not notice.
+replay_silent_case() {
+    need_gpu || return
+    local past unset race failed=0
+    captured silent '*' "$python" -W ignore "$root/tests/gpu/replay_victim.py"
+    past=$(launch_of silent pick_rows) unset=$(launch_of silent add_to) race=$(launch_of silent count_blocks)
+    shows 0 'equal to the record' "$past" || failed=1
+    shows 3 'read.* past the end of ' --guard "$past" && grep -q 'replay_victim.py:27' "$case_folder/shown" || failed=1
+    shows 0 'equal to the record' "$unset" || failed=1
+    shows 1 'reads memory that nobody wrote' --poison ff "$unset" || failed=1
+    shows 1 'different outcomes in 50 launches' --times 50 "$race" || failed=1
+    shows 0 'equal to the record' "$(launch_of silent copy_tiles)" || failed=1
+    shows 0 ' GB/s' --bench "$unset" || failed=1
+    compute-sanitizer "$build/aoti-dbg" replay --guard "$past" | head -n 20
+    return "$failed"
 }
 
 replay_cases() {
     check "replay: kernels equal to their records" replay_equal_case
     check "replay: an illegal memory access" replay_fault_case
+    check "replay: errors that the program does not notice" replay_silent_case
 }

@@ -54,7 +54,7 @@ TEST_CASE("Each captured launch gives the recorded results again") {
     const Outcome one = replay(watched.out(), {"--runs", "1", "--calls", "3", "--times", "4"});
     CHECK(one.out ==
           "run 1, call 3, triton_poi_fused_sqrt_2: equal to the record\n"
-          "  1 different outcomes in 4 launches\n");
+          "  the same outcome in 4 launches\n");
 }
 
 TEST_CASE("A launch whose results differ from the record is named with its tensor") {

@@ -104,6 +104,23 @@ bool square_root(const std::byte* const* p, const LaunchShape&) {
     return true;
 }
 
+// out[i] = in[i] + in[i + 1], which reads one element past the end.
+bool neighbor_sum(const std::byte* const* p, const LaunchShape&) {
+    for (std::int32_t i = 0; i < integer(p, 2); ++i) {
+        const float* const next = floats(p, 0) + i + 1;
+        if (!is_known(reinterpret_cast<std::uintptr_t>(next), sizeof *next)) return false;
+        floats(p, 1)[i] = next[-1] + *next;
+    }
+    return true;
+}
+
+// out[i] += in[i], although its caller expects that it only writes.
+bool accumulate(const std::byte* const* p, const LaunchShape&) {
+    for (std::int32_t i = 0; i < integer(p, 2); ++i)
+        floats(p, 1)[i] += floats(p, 0)[i];
+    return true;
+}
+
 // mask[i] = in[i] > 2, index[i] = 2^53 + i. A double cannot represent every second index.
 bool compare_and_count(const std::byte* const* p, const LaunchShape&) {
     auto* mask = value<std::uint8_t*>(p, 1);
@@ -145,6 +162,8 @@ constexpr Builtin kBuiltins[] = {
     {"matmul", matmul, "pppiii"},
     {"linear", linear, "ppppiii"},
     {"square_root", square_root, "ppi"},
+    {"neighbor_sum", neighbor_sum, "ppi"},
+    {"accumulate", accumulate, "ppi"},
     {"compare_and_count", compare_and_count, "pppi"},
     {"count", count, "p"},
     {"wait", wait, "p"},

@@ -7,6 +7,9 @@
 namespace fake_cuda {
 namespace {
 
+/// The real driver's is 2 MiB.
+constexpr std::size_t kGranularity = std::size_t{64} << 10U;
+
 struct MemoryPool {
     std::atomic<bool> alive{false};
 };
@@ -41,11 +44,19 @@ bool is_pool(CUmemoryPool pool) {
 
 using namespace fake_cuda;
 
-FAKE_API CUresult cuMemAddressReserve(CUdeviceptr* out, std::size_t bytes, std::size_t, CUdeviceptr,
+FAKE_API CUresult cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemAllocationProp* properties,
+                                                CUmemAllocationGranularity_flags) {
+    if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
+    if (bytes == nullptr || properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *bytes = kGranularity;
+    return CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuMemAddressReserve(CUdeviceptr* out, std::size_t bytes, std::size_t, CUdeviceptr wanted,
                                       unsigned long long flags) {
     if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
     if (out == nullptr || bytes == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    void* place = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* place = mmap(at(wanted), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (place == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = reinterpret_cast<CUdeviceptr>(place);
     return CUDA_SUCCESS;

@@ -1,0 +1,37 @@
+// What the driver's core dump of a faulted replay says. The driver writes it to a temporary folder, which is
+// removed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "triage/judge/evidence.hpp"
+
+namespace aoti_dbg::cli {
+
+class FaultDump {
+  public:
+    /// Requests dumps from a driver that starts after this.
+    FaultDump();
+    FaultDump(const FaultDump&) = delete;
+    FaultDump& operator=(const FaultDump&) = delete;
+    ~FaultDump();
+
+    /// Returns whole lines about the fault, each indented; nothing without a dump. `arguments` has the
+    /// kernel's tensors.
+    [[nodiscard]] std::string lines(const std::vector<CrashArgument>& arguments) const;
+
+  private:
+    std::string folder_;  // empty: it could not be created
+};
+
+/// True if a debugger is attached to this process.
+bool is_debugged();
+
+/// True if a debugger, or a tool such as compute-sanitizer or ncu, works on this process.
+bool is_watched();
+
+/// Stops in the debugger, with the kernel's code loaded.
+void stop_for_debugger();
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,35 @@
+// What the replays of one launch gave, and the text about it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/replay/launched.hpp"
+
+namespace aoti_dbg::cli {
+
+/// Returns "run 0, call 41, triton_poi_fused_relu_0".
+std::string place_of(const LaunchRecord& launch);
+
+class Outcomes {
+  public:
+    void add(std::uint64_t hash, std::vector<ReplayedTensor> results);
+
+    /// True if each launch gave the recorded results.
+    [[nodiscard]] bool is_equal() const { return is_as_recorded() && by_hash_.size() == 1; }
+    /// Returns whole lines about the first outcome, and how many there were.
+    [[nodiscard]] std::string text(const LaunchRecord& launch, const LaunchedOptions& options) const;
+
+  private:
+    [[nodiscard]] bool is_as_recorded() const;
+
+    std::uint64_t count_ = 0;
+    std::map<std::uint64_t, std::uint64_t> by_hash_;
+    std::vector<ReplayedTensor> first_;
+};
+
+}  // namespace aoti_dbg::cli
