@@ -53,6 +53,8 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_THREAD_LIMIT": "1"}
 _OFF = {"AOTI_DBG_LEVEL": "0"}
 _LEVEL_3 = {"AOTI_DBG_LEVEL": "3", "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OUT": "{scratch}/out"}
 _ALL = {**_LEVEL_3, "AOTI_DBG_SCOPE": "all"}
+_ONE_CAPTURED = {"AOTI_DBG_CAPTURE": "*", "AOTI_DBG_RUNS": "0", "AOTI_DBG_CALLS": "10",
+                 "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OUT": "{scratch}/out"}  # fmt: skip
 # Calls are inspected, but none is selected.
 _NOTHING_SELECTED = {**_LEVEL_3, "AOTI_DBG_KERNELS": "no such kernel"}
 # The same, but the library follows each call to its end, because a nested call might be selected.
@@ -96,6 +98,8 @@ def _transformer(device: str, limits: bool) -> tuple[Variant, ...]:
         Variant(_FILTER, released, True, {**_ONE_THREAD, **_NOTHING_SELECTED}, limit=(RATIO, 1.01) if limits else None),
         Variant("level 3 into a file", released, True, {**_ONE_THREAD, **_LEVEL_3}, True,
                 limit=(RATIO, 1.05) if limits else None),
+        Variant("one call of the first run captured", released, True, {**_ONE_THREAD, **_ONE_CAPTURED},
+                limit=(RATIO, 1.1) if limits else None),
         Variant("PyTorch's printer, level 3 into a file", _model("transformer-printer", device), False, _ONE_THREAD),
     )
 
