@@ -280,7 +280,7 @@ std::string wrapper_names(const std::string& statement) {
     return text;
 }
 
-/// Returns the name by which a statement calls its kernel.
+/// Returns the name of the kernel in a statement.
 std::string kernel_variable(const LaunchRecord& launch) {
     const std::size_t end = launch.statement.find(".run(");
     return end == std::string::npos ? "kernel" : launch.statement.substr(0, end);

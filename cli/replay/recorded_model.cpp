@@ -60,6 +60,16 @@ std::string unescaped(std::string_view text) {
     return plain;
 }
 
+/// A kernel of the author can have several versions, scale_0 and scale_1, which have one name in the code.
+std::string_view source_in(std::string_view wrapper, const LaunchRecord& launch) {
+    for (const std::string& place :
+         {launch.kernel + " = async_compile.triton(", "call_" + launch.kernel + "("}) {
+        const std::size_t at = wrapper.find(place);
+        if (at != std::string_view::npos) return find_kernel_source(wrapper.substr(at), launch.function);
+    }
+    return find_kernel_source(wrapper, launch.function);
+}
+
 }  // namespace
 
 RecordedModel model_of(const LaunchFile& file) {
@@ -81,7 +91,7 @@ std::string triton_source(const RecordedModel& model, const LaunchRecord& launch
     for (const std::string& path : model.wrappers) {
         const Result<MappedFile> file = MappedFile::open(path);
         if (!file.ok()) continue;
-        const std::string_view source = find_kernel_source(file.value().text(), launch.function);
+        const std::string_view source = source_in(file.value().text(), launch);
         if (!source.empty()) return without_indent(unescaped(source));
     }
     return {};

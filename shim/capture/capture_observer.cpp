@@ -97,7 +97,7 @@ void capture(CapturePart& part, const DriverApi& api, CallTensors& own, const Op
         launch.function = symbol;
     find_arguments(own, *call.measured, call, When::before);
     take_tensors(own, launch);
-    take_arguments(own, call, launch);
+    take_arguments(own, call, by.parameters, launch);
     take_shape(*by.shape, launch);
     launch.is_cooperative = launch.is_cooperative || by.is_cooperative;
     take_device(api, launch);

@@ -13,17 +13,7 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::string_view kNoValue = "None";
-constexpr std::size_t kLongestString = 4096;
 constexpr std::size_t kLongestList = 65536;
-
-/// Writes a number that Python reads back as the same float.
-std::string real_text(double value) {
-    if (std::isnan(value)) return "float(\"nan\")";
-    if (std::isinf(value)) return value < 0 ? "-float(\"inf\")" : "float(\"inf\")";
-    char place[32];
-    std::string text(place, std::to_chars(place, place + sizeof place, value).ptr);
-    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
-}
 
 std::string string_text(std::string_view value) {
     constexpr std::string_view kDigits = "0123456789abcdef";
@@ -82,9 +72,9 @@ class ShimArguments {
             case 'L':
                 return optionals(frame_.pointer<const Handles*>());
             case 'd':
-                return value(real_text(frame_.real()));
+                return value(python_real(frame_.real()));
             case 'f':
-                return value(real_text(static_cast<double>(frame_.single())));
+                return value(python_real(static_cast<double>(frame_.single())));
             case 'b':
                 return value((frame_.integer() & 0xffU) != 0 ? "True" : "False");
             case 'w':
@@ -209,7 +199,7 @@ class ShimArguments {
         if constexpr (std::is_integral_v<Number>)
             value(std::to_string(*place));
         else
-            value(real_text(*place));
+            value(python_real(*place));
     }
 
     template <typename Number>
@@ -221,10 +211,11 @@ class ShimArguments {
         if (values != nullptr) argument.value = list_text(values, *count);
     }
 
+    /// The pointer may be invalid, because the op may never read it. A text that is cut is unknown.
     void string(const char* text) {
         if (text == nullptr) return value(kNoValue);
-        const std::string_view read(text, strnlen(text, kLongestString));
-        value(read.size() < kLongestString ? string_text(read) : std::string());
+        const std::optional<ShortText> read = ShortText::string_at(text);
+        value(read && read->view().ends_with('"') ? read->view() : std::string_view());
     }
 
     const ShimSignature& shim_;
@@ -257,6 +248,14 @@ LaunchArgument of_planned(const PlannedArgument& planned) {
 }
 
 }  // namespace
+
+std::string python_real(double value) {
+    if (std::isnan(value)) return "float(\"nan\")";
+    if (std::isinf(value)) return value < 0 ? "-float(\"inf\")" : "float(\"inf\")";
+    char place[32];
+    std::string text(place, std::to_chars(place, place + sizeof place, value).ptr);
+    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
 
 std::vector<LaunchArgument> arguments_of_shim(const ShimSignature& shim, const StubFrame& frame,
                                               const SitePlan* plan, const std::vector<CallArgument>& found) {
@@ -300,7 +299,7 @@ std::vector<LaunchArgument> arguments_of_python(const PassedValues& values, cons
         const PassedValue& value = values.values[i];
         if (value.kind == PassedValue::Kind::tensor) argument.labels.push_back(planned->label);
         if (value.kind == PassedValue::Kind::integer) argument.value = std::to_string(value.integer);
-        if (value.kind == PassedValue::Kind::real) argument.value = real_text(value.real);
+        if (value.kind == PassedValue::Kind::real) argument.value = python_real(value.real);
     }
     return arguments;
 }

@@ -2,6 +2,7 @@
 // shows the same arguments, but shortens their values and skips absent ones.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "serializer/launch_record.hpp"
@@ -11,6 +12,9 @@
 #include "shim/tensors/arguments.hpp"
 
 namespace aoti_dbg {
+
+/// Writes a number that Python reads back as the same float.
+std::string python_real(double value);
 
 /// Of a shim function. `found` has its tensors, as shim_arguments() returns them before the call. `plan` may
 /// be null.

@@ -1,5 +1,9 @@
 #include "shim/capture/op_capture.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "shim/calls/session.hpp"
@@ -40,6 +44,27 @@ std::vector<LaunchArgument> arguments_of(const CallTensors& own, const OpenCall&
     return arguments_of_shim(*passage.slot->shim, *passage.frame, plan, own.found);
 }
 
+template <typename Type>
+double number_at(const void* place) {
+    Type value;
+    std::memcpy(&value, place, sizeof value);
+    return static_cast<double>(value);
+}
+
+/// Returns the value of a scalar that a launch passes. The text that is measured has few digits of a float.
+std::string scalar_of(const CallArgument& found, std::span<const std::uint32_t> launched,
+                      void* const* parameters) {
+    const auto place = std::ranges::find(launched, found.facts->position);
+    const std::string_view type =
+        found.facts->written == nullptr ? std::string_view() : found.facts->written->type;
+    if (place != launched.end() && parameters != nullptr) {
+        const void* const at = parameters[place - launched.begin()];
+        if (type == "fp32" || type == "f32") return python_real(number_at<float>(at));
+        if (type == "fp64" || type == "f64") return python_real(number_at<double>(at));
+    }
+    return std::string(found.text.view());
+}
+
 std::string op_of(const OpenCall& call, const SitePlan* plan) {
     const Slot* const slot = call.passage.slot;
     if (slot != nullptr && slot->role == SlotRole::call && slot->shim != nullptr)
@@ -72,7 +97,7 @@ void capture_op(ThreadState& state, const OpenCall& call) {
     part->add(launch, nullptr);
 }
 
-void take_arguments(const CallTensors& own, const OpenCall& call, LaunchRecord& to) {
+void take_arguments(const CallTensors& own, const OpenCall& call, void* const* parameters, LaunchRecord& to) {
     const SitePlan* const plan = call.measured->site(call.site);
     if (plan == nullptr) return;
     to.statement = plan->site->statement;
@@ -80,13 +105,14 @@ void take_arguments(const CallTensors& own, const OpenCall& call, LaunchRecord& 
         to.arguments = arguments_of_python(*call.passage.values, *plan);
         return;
     }
+    const std::span<const std::uint32_t> launched = call.measured->launched_at(*plan);
     for (const CallArgument& found : own.found) {
         LaunchArgument& argument = to.arguments.emplace_back();
         argument.parameter = found.facts->parameter;
         argument.position = found.facts->position;
         argument.role = found.facts->role;
         if (found.kind == CallArgument::Kind::scalar)
-            argument.value = found.text.view();
+            argument.value = scalar_of(found, launched, parameters);
         else
             argument.labels.push_back(found.facts->label);
     }

@@ -12,7 +12,8 @@ struct ThreadState;
 /// Does nothing unless the call is an op that the options select.
 void capture_op(ThreadState& state, const OpenCall& call);
 
-/// Adds what the source says about the arguments of a Triton kernel's launch.
-void take_arguments(const CallTensors& own, const OpenCall& call, LaunchRecord& to);
+/// Adds what the source says about the arguments of a Triton kernel's launch. `parameters` has the layout
+/// that cuLaunchKernel takes.
+void take_arguments(const CallTensors& own, const OpenCall& call, void* const* parameters, LaunchRecord& to);
 
 }  // namespace aoti_dbg

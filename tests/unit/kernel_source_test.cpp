@@ -51,6 +51,13 @@ TEST_CASE("Without such a kernel, line or source, the result is empty") {
     CHECK(find_kernel_line(wrapper, "k", kStatement)->text == "pass");
 }
 
+TEST_CASE("The source of a kernel is found by its name") {
+    const std::string wrapper = wrapped(block_of("k", "# one\n") + block_of("k2", "# two\n"));
+    CHECK(find_kernel_source(wrapper, "k2") == "# two\n    ");
+    CHECK(find_kernel_source(wrapper, "k3").empty());
+    CHECK(find_kernel_source("k = async_compile.triton('k', '''\npass\n''')", "k") == "\npass\n");
+}
+
 TEST_CASE("Blank lines have no text, and the rest of the line with the name is the first line") {
     const std::string wrapper = wrapped(block_of("k", "# one\n\n \t\n    # four\r\n"));
     CHECK(find_kernel_line(wrapper, "k", 1)->text == "# one");
