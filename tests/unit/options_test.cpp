@@ -243,7 +243,7 @@ TEST_CASE("Without variables, every option has the default of the table") {
         if (info.standard.empty()) continue;
         CAPTURE(info.variable);
         Parsed parsed = parse({{std::string(info.variable), std::string(info.standard)}});
-        parsed.options.level_given = false;
+        parsed.options.level_given = parsed.options.keep_given = parsed.options.save_on_given = false;
         CHECK(parsed.complaints.empty());
         CHECK(parsed.options == Options{});
     }
