@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace aoti_dbg {
 
@@ -33,6 +34,19 @@ class RunKeeper {
     ~RunKeeper() = default;
     RunKeeper(const RunKeeper&) = default;
     RunKeeper& operator=(const RunKeeper&) = default;
+};
+
+/// Knows which launches are captured.
+class CapturedLaunches {
+  public:
+    /// Returns the path of the launch's file, or an empty text.
+    virtual std::string file_of(std::uint32_t run, std::uint32_t call) = 0;
+
+  protected:
+    CapturedLaunches() = default;
+    ~CapturedLaunches() = default;
+    CapturedLaunches(const CapturedLaunches&) = default;
+    CapturedLaunches& operator=(const CapturedLaunches&) = default;
 };
 
 }  // namespace aoti_dbg

@@ -14,6 +14,7 @@
 #include "base/file_failure.hpp"
 #include "base/fnv.hpp"
 #include "base/message.hpp"
+#include "serializer/launch_name.hpp"
 #include "serializer/number_text.hpp"
 #include "shim/calls/coverage_line.hpp"
 #include "shim/calls/session.hpp"
@@ -22,7 +23,8 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::uint64_t kMostLaunches = 1000;
+constexpr std::size_t kMostLaunches = 1000;     // of one run, if runs are removed
+constexpr std::size_t kMostOfAllRuns = 10'000;  // on disk at once, if runs are removed
 
 /// The file appears under its name only when it is whole.
 Status write_new(const std::string& path, const char* bytes, std::size_t count) {
@@ -36,12 +38,6 @@ Status write_new(const std::string& path, const char* bytes, std::size_t count) 
         }
     }
     return rename(part.c_str(), path.c_str()) == 0 ? Status() : file_failure("cannot create", path, errno);
-}
-
-std::string launch_name(std::uint32_t run, std::uint32_t call) {
-    char name[64];
-    std::snprintf(name, sizeof name, "/run%04u-call%04u.json", run, call);
-    return name;
 }
 
 std::string image_name(std::uint64_t hash) {
@@ -61,7 +57,7 @@ void CapturePart::add(LaunchRecord& launch, const Image& image) {
 
 void CapturePart::add_if_possible(LaunchRecord& launch, const Image& image) {
     const std::lock_guard lock(mutex_);
-    if (has_ended_ || !has_room()) return;
+    if (has_ended_ || !has_room(launch.run)) return;
     const Status written = write(launch, image);
     if (written.ok()) return;
     has_ended_ = true;
@@ -70,22 +66,36 @@ void CapturePart::add_if_possible(LaunchRecord& launch, const Image& image) {
 }
 
 /// Requires mutex_.
-bool CapturePart::has_room() {
-    if (files_.launches() < kMostLaunches) return true;
+bool CapturePart::has_room(std::uint32_t run) {
+    // While tensors of ended runs wait to be written, their launches are on disk, too.
+    const bool is_run_full = keeper_ != nullptr && files_.launches_of(run) >= kMostLaunches;
+    const std::size_t most = keeper_ == nullptr ? kMostLaunches : kMostOfAllRuns;
+    if (!is_run_full && files_.launches() < most) return true;
     if (has_said_) return false;
     has_said_ = true;
-    message(Severity::warn, "%llu launches are captured. %s Select fewer with --runs or --calls.",
-            static_cast<unsigned long long>(kMostLaunches),
-            keeper_ == nullptr ? "No more are captured."
-                               : "More are captured only when older ones are removed with their runs.");
+    if (is_run_full) {
+        message(Severity::warn,
+                "%zu launches of run %u are captured. No more are captured of one run. Select fewer with "
+                "--calls.",
+                kMostLaunches, run);
+    } else {
+        message(Severity::warn, "%zu launches are captured. %s Select fewer with --runs or --calls.", most,
+                keeper_ == nullptr ? "No more are captured."
+                                   : "More are captured once older ones are removed with their runs.");
+    }
     return false;
+}
+
+std::string CapturePart::file_of(std::uint32_t run, std::uint32_t call) {
+    const std::lock_guard lock(mutex_);
+    return files_.has_launch(run, call) ? folder_ + "/" + launch_name(run, call) : std::string();
 }
 
 void CapturePart::remove_run(std::uint32_t run) {
     const std::lock_guard lock(mutex_);
     const CapturedFiles::Removed removed = files_.remove_run(run);
     for (const std::uint32_t call : removed.calls)
-        unlink((folder_ + launch_name(run, call)).c_str());
+        unlink((folder_ + "/" + launch_name(run, call)).c_str());
     for (const std::uint64_t image : removed.images)
         remove_image(image);
     removed_.fetch_add(removed.calls.size(), std::memory_order_relaxed);
@@ -112,7 +122,8 @@ Status CapturePart::write(LaunchRecord& launch, const Image& image) {
     if (image != nullptr)
         if (Status failed = write_image(launch, image); !failed.ok()) return failed;
     const std::string text = render_launch(launch);
-    Status written = write_new(folder_ + launch_name(launch.run, launch.call), text.data(), text.size());
+    Status written =
+        write_new(folder_ + "/" + launch_name(launch.run, launch.call), text.data(), text.size());
     if (!written.ok()) return written;
     for (const std::uint64_t unneeded : files_.add(launch.run, launch.call, launch.image_hash))
         remove_image(unneeded);

@@ -15,7 +15,7 @@
 
 namespace aoti_dbg {
 
-class CapturePart final : public SessionPart, public RunFiles {
+class CapturePart final : public SessionPart, public RunFiles, public CapturedLaunches {
   public:
     explicit CapturePart(const std::string& out) : folder_(out + "/launches") {}
 
@@ -27,6 +27,7 @@ class CapturePart final : public SessionPart, public RunFiles {
     void add(LaunchRecord& launch, const Image& image);
 
     void remove_run(std::uint32_t run) override;
+    std::string file_of(std::uint32_t run, std::uint32_t call) override;
 
     void finish() override;
     void append_coverage(CoverageLine& line) const override;
@@ -34,7 +35,7 @@ class CapturePart final : public SessionPart, public RunFiles {
 
   private:
     void add_if_possible(LaunchRecord& launch, const Image& image);
-    [[nodiscard]] bool has_room();
+    [[nodiscard]] bool has_room(std::uint32_t run);
     Status write(LaunchRecord& launch, const Image& image);
     Status create_folder();
     Status write_image(LaunchRecord& launch, const Image& image);

@@ -28,6 +28,16 @@ CapturedFiles::Removed CapturedFiles::remove_run(std::uint32_t run) {
     return removed;
 }
 
+bool CapturedFiles::has_launch(std::uint32_t run, std::uint32_t call) const {
+    const auto found = runs_.find(run);
+    return found != runs_.end() && found->second.count(call) != 0;
+}
+
+std::size_t CapturedFiles::launches_of(std::uint32_t run) const {
+    const auto found = runs_.find(run);
+    return found == runs_.end() ? 0 : found->second.size();
+}
+
 void CapturedFiles::release(std::uint64_t image, std::vector<std::uint64_t>& unneeded) {
     const auto found = images_.find(image);
     if (found == images_.end() || --found->second != 0) return;

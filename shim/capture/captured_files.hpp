@@ -22,8 +22,10 @@ class CapturedFiles {
     /// Forgets the launches of the run.
     Removed remove_run(std::uint32_t run);
 
+    [[nodiscard]] bool has_launch(std::uint32_t run, std::uint32_t call) const;
     [[nodiscard]] bool has_image(std::uint64_t image) const { return images_.count(image) != 0; }
     [[nodiscard]] std::size_t launches() const { return launches_; }
+    [[nodiscard]] std::size_t launches_of(std::uint32_t run) const;
     /// The number of runs and images in memory.
     [[nodiscard]] std::size_t tracked() const { return runs_.size() + images_.size(); }
 

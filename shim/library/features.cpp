@@ -51,9 +51,9 @@ std::span<const DriverObserver* const> all_driver_observers() {
 // At exit, saving finishes first: it counts interrupts, and it may have the most to write.
 void start_session_parts(Session& session) {
     static constexpr void (*kStarts[])(Session&) = {
-        start_saving,     start_capture,    connect_capture,  start_measuring,
-        start_checks,     start_markers,    start_tensor_map, start_allocations,
-        start_driver_log, start_fault_part, watch_for_hangs,
+        start_saving,     start_capture,    start_measuring,   start_checks,
+        start_markers,    start_tensor_map, start_allocations, start_driver_log,
+        start_fault_part, watch_for_hangs,  connect_capture,
     };
     for (const auto start : kStarts)
         start(session);

@@ -4,6 +4,7 @@
 #include "shim/calls/session.hpp"
 #include "shim/capture/capture_part.hpp"
 #include "shim/faults/fault_window.hpp"
+#include "shim/findings/measured_output.hpp"
 #include "shim/runtime/ended_context.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/save/saving_part.hpp"
@@ -21,6 +22,8 @@ bool ends_by_fault(Session& session) {
 void connect_capture(Session& session) {
     auto* const saving = session.part<SavingPart>();
     auto* const capture = session.part<CapturePart>();
+    auto* const output = session.part<MeasuredOutput>();
+    if (capture != nullptr && output != nullptr) output->name_replays(*capture);
     if (saving == nullptr || capture == nullptr || !may_remove_runs(options())) return;
     saving->remove_with_runs(*capture);
     capture->ask(*saving);

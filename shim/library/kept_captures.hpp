@@ -1,4 +1,4 @@
-// Connects captured launches with the saved tensors of their runs, and decides at exit whether they stay
+// Connects captured launches with saved tensors and findings, and decides at exit whether they stay
 // (--capture-on fault).
 #pragma once
 
@@ -6,7 +6,8 @@ namespace aoti_dbg {
 
 class Session;
 
-/// Lets captured launches go with the tensors of their run. Call it after both parts were added.
+/// Lets captured launches go with the tensors of their run, and findings name the command that replays their
+/// launch. Call it after the parts were added.
 void connect_capture(Session& session);
 
 /// Call this before the session ends. Without a fault, nothing that is kept for one stays.
