@@ -87,17 +87,22 @@ Taken take_keep(const Texts& texts, Options& options) {
     const std::string text = lower_case(only_text(texts));
     if (text == "first") {
         options.keep_last = 0;
+        options.keep_given = true;
         return std::nullopt;
     }
     if (text.rfind(kLast, 0) != 0) return unknown_word(text, {"first", "last:1"});
     const std::optional<std::uint64_t> runs = decimal(trimmed(std::string_view(text).substr(kLast.size())));
     if (!runs || *runs == 0) return Fault{"expected a number of runs, 1 or more, after the colon", {}, {}};
     options.keep_last = static_cast<std::uint32_t>(std::min<std::uint64_t>(*runs, UINT32_MAX));
+    options.keep_given = true;
     return std::nullopt;
 }
 
 Taken take_save_on(const Texts& texts, Options& options) {
-    return take_word(texts, {{"always", SaveOn::always}, {"finding", SaveOn::finding}}, options.save_on);
+    Taken fault =
+        take_word(texts, {{"always", SaveOn::always}, {"finding", SaveOn::finding}}, options.save_on);
+    if (!fault) options.save_on_given = true;
+    return fault;
 }
 
 Taken take_staging(const Texts& texts, Options& options) {

@@ -44,6 +44,15 @@ void record_calls(bool has_files, Options& options) {
     options.format = OutputFormat::none;
 }
 
+/// A launch that faults has no results, so only what it reads is saved for a fault.
+void capture_calls(Options& options) {
+    options.captures = true;
+    record_calls(true, options);
+    if (options.capture_on != CaptureOn::fault) return;
+    options.levels.stats = false;
+    options.side = Side::before;
+}
+
 bool is_word_of_processes(std::string_view piece) {
     if (!piece.empty() && piece.front() == '!') piece = trimmed(piece.substr(1));
     return equal_ignoring_case(piece, "main") || equal_ignoring_case(piece, "all");
@@ -65,8 +74,17 @@ Taken take_record(const Texts& texts, Options& options) {
 
 Taken take_capture(const Texts& texts, Options& options) {
     if (Taken fault = take_globs(texts, options.kernels)) return fault;
-    options.captures = true;
-    record_calls(true, options);
+    capture_calls(options);
+    return std::nullopt;
+}
+
+Taken take_capture_on(const Texts& texts, Options& options) {
+    if (Taken fault = take_word(
+            texts,
+            {{"always", CaptureOn::always}, {"finding", CaptureOn::finding}, {"fault", CaptureOn::fault}},
+            options.capture_on))
+        return fault;
+    capture_calls(options);
     return std::nullopt;
 }
 

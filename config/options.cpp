@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "config/capture_on.hpp"
 #include "config/complaints.hpp"
 #include "config/config_file.hpp"
 #include "config/option_values.hpp"
@@ -14,6 +15,7 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::string_view kConfig = "AOTI_DBG_CONFIG";
+constexpr std::string_view kCaptureOn = "AOTI_DBG_CAPTURE_ON";
 constexpr std::string_view kSuppress = "AOTI_DBG_SUPPRESS";
 
 // The most bytes of a text that a complaint repeats.
@@ -142,14 +144,28 @@ void look_for_unknown(const Sources& sources, Complaints& complaints) {
     }
 }
 
+Options read_options(const Sources& sources, Complaints& complaints) {
+    Options options;
+    set_defaults_of_ci(sources.environment, options);
+    const Fields in_file = read_file(sources, options, complaints);
+    read_environment(sources.environment, in_file, options, complaints);
+    return options;
+}
+
 }  // namespace
 
+std::string contradiction_in(const Sources& sources) {
+    std::vector<std::string> unused;
+    Complaints complaints(unused);
+    return contradiction_of_capture_on(read_options(sources, complaints));
+}
+
 Options parse_options(const Sources& sources, std::vector<std::string>& complaints) {
-    Options options;
     Complaints gathered(complaints);
-    set_defaults_of_ci(sources.environment, options);
-    const Fields in_file = read_file(sources, options, gathered);
-    read_environment(sources.environment, in_file, options, gathered);
+    Options options = read_options(sources, gathered);
+    if (const std::string why = contradiction_of_capture_on(options); !why.empty())
+        gathered.add([&] { return std::string(kCaptureOn) + ": " + why + " --capture-on applies."; });
+    settle_capture_on(options);
     read_suppressions(sources, options, gathered);
     // A captured launch needs its tensors, whatever else is requested.
     if (options.captures) options.levels.files = true;

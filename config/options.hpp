@@ -44,6 +44,8 @@ enum class Completion { automatic, off, markers, blocking };
 enum class OnFull { wait, drop };
 enum class PtLayout { runs, torch };
 enum class SaveOn { always, finding };
+/// Which captured launches stay.
+enum class CaptureOn { always, finding, fault };
 
 /// What counts as a finding.
 struct Check {
@@ -91,6 +93,7 @@ struct Options {
     StatsDetail stats = StatsDetail::printed;
     bool reuse = true;
     bool captures = false;  // launches, for `aoti-dbg replay`
+    CaptureOn capture_on = CaptureOn::always;
     OnFull on_full = OnFull::wait;
     bool sync = false;
     bool triage = false;
@@ -108,7 +111,9 @@ struct Options {
     std::uint64_t max_bytes = 20'000'000'000U;  // disk limit of the library, UINT64_MAX for no limit
     std::uint64_t max_files = 1'000'000U;
     std::uint32_t keep_last = 0;  // number of last runs to keep, 0 for the first ones that fit
+    bool keep_given = false;      // set by any source, even to the default
     SaveOn save_on = SaveOn::always;
+    bool save_on_given = false;  // the same
     PtLayout pt_layout = PtLayout::runs;
     std::string torch_save_dir;  // for the layout "torch", empty for PyTorch's default
     bool portable_names = false;
@@ -153,6 +158,9 @@ Sources process_sources();
 
 /// `aoti-dbg run` sets this to the level to use if no source sets one.
 inline constexpr char kDefaultLevelVariable[] = "AOTI_DBG_DEFAULT_LEVEL";
+
+/// Returns why an option contradicts another one, or an empty text.
+std::string contradiction_in(const Sources& sources);
 
 /// Reads the configuration file, then the environment. A set variable replaces its option in the file,
 /// including in the file's rules. Complaints are whole sentences without prefix, ready for

@@ -83,6 +83,10 @@ bool may_save(const Options& options) {
     return any_levels(options, [](const Levels& levels) { return levels.files; });
 }
 
+bool may_remove_runs(const Options& options) {
+    return options.keep_last != 0 || options.save_on == SaveOn::finding;
+}
+
 bool follows_unselected(const Options& options) {
     return options.scope == Scope::all || !options.calls.holds_everything() ||
            std::any_of(options.rules.begin(), options.rules.end(),

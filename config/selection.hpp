@@ -74,6 +74,9 @@ Check default_check(const Options& options, const Levels& levels);
 /// Returns whether any tensor may be saved.
 bool may_save(const Options& options);
 
+/// Returns whether saved tensors of a run may be removed.
+bool may_remove_runs(const Options& options);
+
 /// Returns whether unselected calls must be followed to their end. A nested call takes its indentation from
 /// them, or its number if calls are selected by number.
 bool follows_unselected(const Options& options);

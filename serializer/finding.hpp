@@ -68,6 +68,7 @@ struct Finding {
     std::vector<FindingTensor> also;    // other affected outputs of the call
     std::vector<FindingTensor> inputs;  // what the call read
     std::vector<std::string> notes;     // reasons for doubt, as whole clauses
+    std::string replay;                 // the command that runs its launch alone; not in events.jsonl
     std::string suppression;            // the AOTI_DBG_SUPPRESS entry that suppresses it
     std::string check;                  // of an argument: what was inspected, "dtype", "size"
     std::string expected;

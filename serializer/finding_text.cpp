@@ -227,6 +227,7 @@ void append_finding_text(const Finding& finding, std::string& out) {
     }
     for (const std::string& note : finding.notes)
         add_line("but", clean_text(note), out);
+    if (!finding.replay.empty()) add_line("replay", clean_text(finding.replay), out);
     if (!finding.suppression.empty()) add_line("suppress", clean_text(finding.suppression), out);
 }
 

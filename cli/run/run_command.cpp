@@ -11,6 +11,7 @@
 #include "cli/run/run_help.hpp"
 #include "cli/run/run_program.hpp"
 #include "cli/whole_number.hpp"
+#include "config/options.hpp"
 #include "config/words.hpp"
 
 namespace aoti_dbg::cli {
@@ -55,6 +56,18 @@ Result<std::size_t> program_begin(const CLI::App& app, const std::vector<std::st
         i += alone ? 1 : 2;
     }
     return i;
+}
+
+/// Returns how the options of the flags and of the environment contradict each other, or an empty text.
+std::string contradiction(const RunRequest& request) {
+    Sources sources = process_sources();
+    sources.environment = [&request, inherited = sources.environment](const char* name) {
+        for (const auto& [variable, value] : request.variables)
+            if (variable == name) return value.c_str();
+        return inherited(name);
+    };
+    const std::string why = contradiction_in(sources);
+    return why.empty() ? why : "--capture-on " + why;
 }
 
 }  // namespace
@@ -142,6 +155,7 @@ int RunCommand::run() {
     RunRequest request;
     request.program = program_;
     if (const std::string fault = read_variables(request); !fault.empty()) return refuse(fault);
+    if (const std::string fault = contradiction(request); !fault.empty()) return refuse(fault);
     if (const std::string fault = read_own_flags(request); !fault.empty()) return refuse(fault);
     return run_program(request);
 }

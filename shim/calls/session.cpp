@@ -170,6 +170,12 @@ bool Session::end() {
     return is_bad;
 }
 
+bool Session::has_failed_call() {
+    Counts all;
+    add_counts(all);
+    return all.failed.get() != 0 || all.exceptions.get() != 0;
+}
+
 void Session::context_ends(CUctx_st* context) {
     for (SessionPart* const part : parts())
         part->context_ends(context);

@@ -107,6 +107,9 @@ class Session {
     void context_ends(CUctx_st* context);
     void device_ends(int device);
 
+    /// Returns true if a call returned an error or was unwound by an exception.
+    [[nodiscard]] bool has_failed_call();
+
     /// Closes log and ring and prints the coverage. Returns true if there was a failure, a finding or a
     /// fault.
     bool end();

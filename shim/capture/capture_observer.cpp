@@ -10,6 +10,7 @@
 #include "shim/capture/capture_part.hpp"
 #include "shim/capture/op_capture.hpp"
 #include "shim/runtime/driver_api.hpp"
+#include "shim/runtime/ended_context.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/tensors/call_tensors.hpp"
 #include "shim/tensors/measured_model.hpp"
@@ -110,6 +111,7 @@ void capture(CapturePart& part, const DriverApi& api, CallTensors& own, const Op
 
 void capture_selected(ThreadState& state, const OpenCall& call, const Passage& launch) {
     if (!call.before.saved || call.measured == nullptr || launch.parameters == nullptr) return;
+    if (context_has_ended()) return;
     CapturePart* const part = state.session->part<CapturePart>();
     const DriverApi* const api = driver_api();
     if (part != nullptr && api != nullptr) capture(*part, *api, tensors_of(state), call, launch);

@@ -8,6 +8,7 @@
 
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
+#include "base/shell_text.hpp"
 #include "serializer/finding.hpp"
 #include "shim/calls/compiled_model.hpp"
 #include "shim/calls/coverage_line.hpp"
@@ -87,7 +88,7 @@ void MeasuredOutput::take(Finding finding) {
 }
 
 void MeasuredOutput::report_fresh() {
-    for (const Finding& finding : fresh_)
+    for (Finding& finding : fresh_)
         report(finding);
 }
 
@@ -106,7 +107,10 @@ void MeasuredOutput::act_on_finding(std::optional<std::uint32_t> run) {
     if (!remembers_all_ && found_in_.size() > kMostRemembered) found_in_.erase(found_in_.begin());
 }
 
-void MeasuredOutput::report(const Finding& finding) {
+void MeasuredOutput::report(Finding& finding) {
+    const std::string launch =
+        launches_ == nullptr ? std::string() : launches_->file_of(finding.run, finding.call);
+    if (!launch.empty()) finding.replay = "aoti-dbg replay " + shell_text({launch});
     json_.clear();
     text_.clear();
     append_finding_json(finding, json_);

@@ -14,6 +14,7 @@
 
 #include "config/options.hpp"
 #include "config/pattern.hpp"
+#include "shim/calls/run_files.hpp"
 #include "shim/calls/session_part.hpp"
 #include "shim/findings/findings.hpp"
 #include "shim/record/event_log.hpp"
@@ -29,6 +30,9 @@ class MeasuredOutput final : public SessionPart {
     /// `folder` must exist, or is empty if no events go to disk. `log` may be null and must outlive this
     /// object.
     MeasuredOutput(const Options& options, const std::string& folder, LineLog* log);
+
+    /// Lets findings name the command that replays their launch. Call it before the first finding.
+    void name_replays(CapturedLaunches& launches) { launches_ = &launches; }
 
     void take(const MeasuredCall& call, bool printed, const Check& check);
     /// Takes a finding that needs no measurement. It can overtake calls that were passed earlier.
@@ -49,12 +53,13 @@ class MeasuredOutput final : public SessionPart {
   private:
     void introduce(std::uint32_t model);
     void report_fresh();
-    void report(const Finding& finding);
+    void report(Finding& finding);
     void act_on_finding(std::optional<std::uint32_t> run);
 
     std::mutex mutex_;        // for what follows, but not for the counts in it
     bool is_closed_ = false;  // nothing is taken any more
     bool is_stuck_ = false;   // a thread did not release the mutex at exit
+    CapturedLaunches* launches_ = nullptr;
     OnFinding on_finding_;
     bool remembers_all_;  // runs with a finding, not just the last ones
     std::unique_ptr<EventLog> events_;

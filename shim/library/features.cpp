@@ -4,6 +4,7 @@
 #include "shim/calls/session_part.hpp"
 #include "shim/capture/capture_observer.hpp"
 #include "shim/capture/capture_part.hpp"
+#include "shim/capture/ended_context_observer.hpp"
 #include "shim/check/check_observer.hpp"
 #include "shim/check/checks.hpp"
 #include "shim/check/race_driver_observer.hpp"
@@ -17,6 +18,7 @@
 #include "shim/faults/marker_observer.hpp"
 #include "shim/faults/markers_part.hpp"
 #include "shim/faults/wait_observer.hpp"
+#include "shim/library/kept_captures.hpp"
 #include "shim/measure/level_observer.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/measuring_observer.hpp"
@@ -40,8 +42,8 @@ std::span<const CallObserver* const> all_call_observers() {
 // Recorded waits are last, so that a record begins and ends right at the real call.
 std::span<const DriverObserver* const> all_driver_observers() {
     static constexpr const DriverObserver* kObservers[] = {
-        &kPendingObserver, &kRaceDriverObserver, &kLaunchCountObserver,
-        &kMarkerObserver,  &kAllocationObserver, &kWaitObserver,
+        &kPendingObserver,    &kRaceDriverObserver,   &kLaunchCountObserver, &kMarkerObserver,
+        &kAllocationObserver, &kEndedContextObserver, &kWaitObserver,
     };
     return kObservers;
 }
@@ -49,8 +51,9 @@ std::span<const DriverObserver* const> all_driver_observers() {
 // At exit, saving finishes first: it counts interrupts, and it may have the most to write.
 void start_session_parts(Session& session) {
     static constexpr void (*kStarts[])(Session&) = {
-        start_saving,     start_capture,     start_measuring,  start_checks,     start_markers,
-        start_tensor_map, start_allocations, start_driver_log, start_fault_part, watch_for_hangs,
+        start_saving,     start_capture,    start_measuring,   start_checks,
+        start_markers,    start_tensor_map, start_allocations, start_driver_log,
+        start_fault_part, watch_for_hangs,  connect_capture,
     };
     for (const auto start : kStarts)
         start(session);

@@ -13,6 +13,7 @@
 #include "shim/faults/fatal_signals.hpp"
 #include "shim/faults/fault_window.hpp"
 #include "shim/faults/reporter.hpp"
+#include "shim/library/kept_captures.hpp"
 #include "shim/runtime/process.hpp"
 
 namespace aoti_dbg {
@@ -34,6 +35,7 @@ void end_process() {
     if (ThreadState* const state = thread_state_if_any(); state != nullptr)
         close_unwound_records(*state, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
     g_observing.store(false, std::memory_order_release);
+    release_captures_without_fault(*session);
     const bool is_bad = session->end();
     const int status = noted_exit_status();
     if (is_bad || status > 0) {

@@ -24,6 +24,8 @@ const char* word_of(WhyEvicted why) {
             return "no finding";
         case WhyEvicted::no_room:
             return "no room";
+        case WhyEvicted::no_fault:
+            return "no fault";
     }
     return "no room";
 }
@@ -53,6 +55,12 @@ void KeptRuns::end_file(std::uint32_t run, KeptFile file, std::uint64_t index_by
     settle_run(found);
 }
 
+void KeptRuns::end_other_file(std::uint32_t run) {
+    const auto found = runs_.find(run);
+    if (found != runs_.end()) found->second.has_others = true;
+    end_file(run, {});
+}
+
 void KeptRuns::end_run(std::uint32_t run, bool had_finding) {
     gone_.erase(run);
     const auto found = runs_.find(run);
@@ -75,6 +83,8 @@ void KeptRuns::settle_run(Runs::iterator run) {
         note_empty_folders(its);
         // A run without files must not replace one with files.
         if (its.files.empty()) {
+            // Without tensors, its other files are of no use.
+            if (its.has_others && last_ != 0) return mark_for_removal(run->first, its, WhyEvicted::no_room);
             runs_.erase(run);
         } else {
             release_older();
@@ -144,6 +154,11 @@ bool KeptRuns::release_oldest(std::uint32_t newer) {
     if (oldest == runs_.end() || oldest->first >= newer) return false;
     mark_for_removal(oldest->first, oldest->second, WhyEvicted::no_room);
     return true;
+}
+
+void KeptRuns::remove_all() {
+    for (auto& [number, run] : runs_)
+        if (!run.goes) mark_for_removal(number, run, WhyEvicted::no_fault);
 }
 
 std::optional<EvictedRun> KeptRuns::take_evicted() {

@@ -15,8 +15,9 @@
 
 namespace aoti_dbg {
 
-enum class WhyEvicted : std::uint8_t { older, no_finding, no_room };
-inline constexpr std::array<std::string_view, 3> kWhyEvictedKeys = {"older", "no_finding", "no_room"};
+enum class WhyEvicted : std::uint8_t { older, no_finding, no_room, no_fault };
+inline constexpr std::array<std::string_view, 4> kWhyEvictedKeys = {"older", "no_finding", "no_room",
+                                                                    "no_fault"};
 
 /// Returns a phrase for the index, such as "older than the last runs".
 const char* word_of(WhyEvicted why);
@@ -54,7 +55,11 @@ class KeptRuns {
     void note_folder(std::uint32_t run, const std::string& folder);
     /// Ends a file that begin_file() announced. An empty path means that the file does not exist.
     void end_file(std::uint32_t run, KeptFile file, std::uint64_t index_bytes = 0);
+    /// Ends a file that begin_file() announced and that the caller tracks itself.
+    void end_other_file(std::uint32_t run);
     void end_run(std::uint32_t run, bool had_finding);
+    /// Removes all runs, because the program ended without a fault.
+    void remove_all();
 
     /// Returns why files of this run must not be finished, or nothing if they may be.
     [[nodiscard]] std::optional<WhyEvicted> why_gone(std::uint32_t run) const;
@@ -84,6 +89,7 @@ class KeptRuns {
         std::set<std::string> folders;
         std::uint64_t index_bytes = 0;
         std::uint32_t under_way = 0;
+        bool has_others = false;  // files that the caller tracks
         bool has_ended = false;
         bool stays = false;  // unless newer runs or lack of room remove it
         bool goes = false;

@@ -28,7 +28,8 @@ Saving::Saving(const Options& options, TensorWriters& writers, std::unique_ptr<S
       patience_ms_(options.on_full == OnFull::drop ? 0 : kPatienceMs),
       syncs_(options.sync) {}
 
-Saving* Saving::start(const Options& options, const std::string& out, const std::string& here) {
+Saving* Saving::start(const Options& options, const std::string& out, const std::string& here,
+                      RunFiles* run_files) {
     const auto refuse = [](const std::string& why, const std::string& remedy) -> Saving* {
         message(Severity::warn, "%s. No tensors are saved. %s", why.c_str(), remedy.c_str());
         return nullptr;
@@ -37,8 +38,9 @@ Saving* Saving::start(const Options& options, const std::string& out, const std:
         return refuse("there is no output directory", "Set AOTI_DBG_OUT to a writable directory.");
     std::unique_ptr<Staging> staging = Staging::make(options.staging);
     if (staging == nullptr) return refuse("cannot allocate the staging buffer", "Lower AOTI_DBG_STAGING.");
-    const Result<TensorWriters*> writers =
-        TensorWriters::start(saving_settings(options, out, here, header_facts()), options.writers);
+    SavingSettings settings = saving_settings(options, out, here, header_facts());
+    settings.run_files = run_files;
+    const Result<TensorWriters*> writers = TensorWriters::start(settings, options.writers);
     if (!writers.ok()) {
         const Status& failed = writers.status();
         return refuse(failed.message(), failed.error_number() == 0

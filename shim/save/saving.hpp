@@ -22,7 +22,9 @@ class Saving {
   public:
     /// Prints a warning and returns null if nothing can be saved. The object is never freed, because threads
     /// may use it until the process ends.
-    static Saving* start(const Options& options, const std::string& out, const std::string& here);
+    /// `run_files` go with the tensors of their run, and may be null.
+    static Saving* start(const Options& options, const std::string& out, const std::string& here,
+                         RunFiles* run_files);
 
     [[nodiscard]] TensorWriters& writers() { return writers_; }
     [[nodiscard]] Staging& staging() { return *staging_; }

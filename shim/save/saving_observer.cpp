@@ -4,6 +4,7 @@
 #include "shim/calls/calls.hpp"
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
+#include "shim/runtime/ended_context.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/save/saved_side.hpp"
 #include "shim/save/saving_part.hpp"
@@ -46,6 +47,8 @@ void save_ends(ThreadState& state, Saving& saving, const OpenCall& run, EventSid
 
 void save(ThreadState& state, OpenCall& call, When when, std::int32_t result) {
     call.is_unsaved = false;
+    // Newer runs must not replace the one with the fault.
+    if (context_has_ended()) return;
     const TensorRequest& request = when == When::before ? call.before : call.after;
     const bool is_run = call.kind == ring::CallKind::run;
     if (!request.saved || call.measured == nullptr || (is_run && result != 0)) return;

@@ -22,7 +22,8 @@ void append_saved(CoverageLine& line, const SavedCounts& counts) {
     line.count("; ", files, "tensor saved", "tensors saved");
     if (linked != 0) line.count(" (", linked, "linked)", "linked)");
     static constexpr std::array<const char*, kWhyEvictedKeys.size()> kRemoved = {
-        "removed with older runs", "removed with runs without a finding", "removed to make room"};
+        "removed with older runs", "removed with runs without a finding", "removed to make room",
+        "removed because nothing faulted"};
     for (std::size_t i = 0; i < kRemoved.size(); ++i)
         line.rest(counts.removed[i].load(std::memory_order_relaxed), kRemoved[i]);
     const std::uint64_t left_out = counts.all_left_out();
@@ -42,7 +43,21 @@ void append_saved(CoverageLine& line, const SavedCounts& counts) {
 
 Saving* SavingPart::start() const {
     char here[PATH_MAX];
-    return Saving::start(options(), session_.folder(), getcwd(here, sizeof here) == nullptr ? "/" : here);
+    return Saving::start(options(), session_.folder(), getcwd(here, sizeof here) == nullptr ? "/" : here,
+                         run_files_);
+}
+
+bool SavingPart::begin_run_file(std::uint32_t run) {
+    Saving* const its = saving();
+    return its != nullptr && its->writers().begin_run_file(run);
+}
+
+void SavingPart::end_run_file(std::uint32_t run) {
+    if (Saving* const its = present(); its != nullptr) its->writers().end_run_file(run);
+}
+
+void SavingPart::remove_all_at_end() {
+    if (Saving* const its = present(); its != nullptr) its->writers().remove_all_at_end();
 }
 
 void SavingPart::context_ends(CUctx_st* context) {

@@ -1,13 +1,14 @@
 // The saved tensors of a session. Nothing is created before the first tensor is saved.
 #pragma once
 
+#include "shim/calls/run_files.hpp"
 #include "shim/calls/session_part.hpp"
 #include "shim/runtime/created_once.hpp"
 #include "shim/save/saving.hpp"
 
 namespace aoti_dbg {
 
-class SavingPart final : public SessionPart {
+class SavingPart final : public SessionPart, public RunKeeper {
   public:
     explicit SavingPart(const Session& session) : session_(session) {}
 
@@ -17,6 +18,13 @@ class SavingPart final : public SessionPart {
     }
     /// Returns null if nothing was saved yet.
     [[nodiscard]] Saving* present() const { return saving_.present(); }
+
+    /// Sets the files that go with the tensors of their run. Call it before the first tensor.
+    void remove_with_runs(RunFiles& files) { run_files_ = &files; }
+    bool begin_run_file(std::uint32_t run) override;
+    void end_run_file(std::uint32_t run) override;
+    /// The program ends without what it keeps runs for: finish() removes all runs that may be removed.
+    void remove_all_at_end();
 
     void context_ends(CUctx_st* context) override;
     void device_ends(int device) override;
@@ -28,6 +36,7 @@ class SavingPart final : public SessionPart {
     Saving* start() const;
 
     const Session& session_;
+    RunFiles* run_files_ = nullptr;
     CreatedOnce<Saving> saving_;
 };
 

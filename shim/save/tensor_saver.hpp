@@ -19,6 +19,7 @@
 #include "base/message.hpp"
 #include "base/status.hpp"
 #include "serializer/event_jsonl.hpp"
+#include "shim/calls/run_files.hpp"
 #include "shim/save/kept_runs.hpp"
 #include "shim/save/save_budget.hpp"
 #include "shim/save/saved_contents.hpp"
@@ -37,6 +38,7 @@ struct SavingSettings {
     std::uint32_t keep_last = 0;
     bool only_findings = false;
     bool portable_names = false;
+    RunFiles* run_files = nullptr;                       // go with the tensors of their run
     std::uint64_t least_dead = TensorIndex::kLeastDead;  // of the index, before it is compacted
 };
 
@@ -97,7 +99,13 @@ class TensorSaver {
     /// Returns the jobs that waited for `job`. Call this once the job is over.
     void take_freed_by(SavingJob& job, std::vector<SavingJob*>& freed);
 
+    /// Announces and ends a file of `run_files`. Returns false if the run is being removed.
+    bool begin_run_file(std::uint32_t run);
+    void end_run_file(std::uint32_t run);
+
     void end_run(std::uint32_t run, bool had_finding);
+    /// Removes all runs that may be removed. evict_one() does it.
+    void remove_all_runs();
     /// Removes the files of one evicted run, or folders that no file was written to. Returns false if there
     /// is nothing to do.
     bool evict_one(Hand& hand);

@@ -17,6 +17,22 @@ constexpr std::chrono::milliseconds kForOthers{100};
 
 }  // namespace
 
+bool TensorSaver::begin_run_file(std::uint32_t run) {
+    if (is_stopped()) return false;
+    const std::lock_guard lock(mutex_);
+    return runs_.begin_file(run);
+}
+
+void TensorSaver::end_run_file(std::uint32_t run) {
+    const std::lock_guard lock(mutex_);
+    runs_.end_other_file(run);
+}
+
+void TensorSaver::remove_all_runs() {
+    const std::lock_guard lock(mutex_);
+    runs_.remove_all();
+}
+
 bool TensorSaver::evict_one(Hand& hand) {
     std::optional<EvictedRun> evicted;
     std::vector<std::string> empty;
@@ -56,6 +72,7 @@ void TensorSaver::evict(const EvictedRun& evicted, Hand& hand) {
                                  std::to_string(evicted.run) +
                                  " remain, but the index does not list them. Remove them by hand.");
     }
+    if (settings_.run_files != nullptr) settings_.run_files->remove_run(evicted.run);
     const std::lock_guard lock(index_mutex_);
     index_.compact_if_due();
 }

@@ -65,6 +65,11 @@ class TensorWriters {
     void hand_over(SavingJob* job, const SavedFacts& facts, std::uint64_t zeros, const TensorChunk& chunk);
     /// Ends the job without the rest of its bytes. The job must not be used any more.
     void give_up(SavingJob* job);
+    /// As of TensorSaver.
+    bool begin_run_file(std::uint32_t run) { return saver_->begin_run_file(run); }
+    void end_run_file(std::uint32_t run) { saver_->end_run_file(run); }
+    /// Lets finish() remove all runs that may be removed.
+    void remove_all_at_end() { removes_all_.store(true, std::memory_order_relaxed); }
     /// Records that no more tensors of this run are opened.
     void end_of_run(std::uint32_t run, bool had_finding);
 
@@ -142,6 +147,7 @@ class TensorWriters {
     std::atomic<std::uint64_t> bytes_handled_{0};
     std::atomic<std::uint64_t> next_progress_{0};  // time of the next line
     std::atomic<bool> has_own_descriptors_{false};
+    std::atomic<bool> removes_all_{false};
     std::atomic<bool> is_ending_{false};
     std::atomic<bool> is_late_{false};
     std::atomic<bool> is_abandoned_{false};

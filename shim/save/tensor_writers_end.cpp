@@ -52,8 +52,14 @@ bool TensorWriters::finish(std::uint32_t patience_ms) {
         is_late_.store(true, std::memory_order_relaxed);
     is_ending_.store(true, std::memory_order_relaxed);
     wake();
-    const bool ended =
-        wait_for([this] { return has_ended_.load(std::memory_order_acquire); }, kLastMilliseconds);
+    const auto has_ended = [this] { return has_ended_.load(std::memory_order_acquire); };
+    const auto removed = [this] { return saver_->counts().evicted.load(std::memory_order_relaxed); };
+    bool ended = wait_for(has_ended, kLastMilliseconds);
+    // The last runs may have many files to remove.
+    for (std::uint64_t before = 0; !ended && removed() != before;) {
+        before = removed();
+        ended = wait_for(has_ended, kLastMilliseconds);
+    }
     messages_.print();
     return drained && ended;
 }

@@ -51,6 +51,9 @@ void TensorWriters::work() {
     lock.unlock();
     write_back_.end();
     leave_rest();
+    if (removes_all_.load(std::memory_order_relaxed)) saver_->remove_all_runs();
+    while (saver_->evict_one(hand)) {
+    }
     saver_->end(is_abandoned_ ? "abandoned" : is_late_ ? "late" : "complete");
     has_ended_.store(true, std::memory_order_release);
 }

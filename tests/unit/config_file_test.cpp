@@ -269,6 +269,7 @@ const std::vector<Example> kExamples = {
     {"runs", "10:20", {R"("10:20")"}},
     {"record", "bits", {R"("bits")"}},
     {"capture", "triton_*,add_*", {R"("triton_*,add_*")", R"(["triton_*", "add_*"])"}},
+    {"capture_on", "fault", {R"("fault")"}},
     {"runs", "7", {"7", R"("7")"}},
     {"calls", "::1000", {R"("::1000")"}},
     {"calls", "0", {"0", R"("0")"}},

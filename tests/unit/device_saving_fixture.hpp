@@ -81,7 +81,7 @@ inline Options options_with(std::uint64_t staging) {
 class Folder {
   public:
     explicit Folder(const Options& options)
-        : options_(options), saving_(Saving::start(options_, folder_.path().string(), "/")) {
+        : options_(options), saving_(Saving::start(options_, folder_.path().string(), "/", nullptr)) {
         REQUIRE(saving_ != nullptr);
     }
     explicit Folder(std::uint64_t staging = std::uint64_t{1} << 20U) : Folder(options_with(staging)) {}

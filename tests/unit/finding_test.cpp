@@ -184,6 +184,16 @@ TEST_CASE("A finding is a block that says what, where, from which inputs, and wh
           "  suppress   nan in triton_per_fused__softmax_1 - buf2\n");
 }
 
+TEST_CASE("A finding of a captured launch shows the command that replays it, which its event lacks") {
+    Finding finding = example();
+    finding.replay = "aoti-dbg replay out/launches/run0002-call0009.json";
+    std::string text;
+    append_finding_text(finding, text);
+    CHECK(text.find("\n  replay     aoti-dbg replay out/launches/run0002-call0009.json\n  suppress ") !=
+          std::string::npos);
+    CHECK(json_of(finding) == json_of(example()));
+}
+
 TEST_CASE("A line from a line table names its file, and a Python stack keeps its lines") {
     Finding finding = example();
     finding.source = "/tmp/c\x1b.wrapper.cpp";

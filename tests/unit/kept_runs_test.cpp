@@ -217,3 +217,55 @@ TEST_CASE("The tracked state stays bounded, even if runs do not end") {
     }
     CHECK(most <= (ends ? 4 : KeptRuns::kMostGone + 40));
 }
+
+TEST_CASE("A run goes with the files that the caller tracks, but not before these are finished") {
+    KeptRuns runs(1, false);
+    REQUIRE(save(runs, 0, "a"));
+    REQUIRE(runs.begin_file(0));
+    runs.end_run(0, false);
+    REQUIRE(save(runs, 1, "b"));
+    runs.end_run(1, false);
+    CHECK_FALSE(runs.has_evicted());
+    runs.end_other_file(0);
+    const std::optional<EvictedRun> evicted = runs.take_evicted();
+    REQUIRE(evicted);
+    CHECK(evicted->run == 0);
+    CHECK(evicted->files == std::vector<KeptFile>{{"a", 0}});
+}
+
+TEST_CASE("A run whose tensors were not saved is removed with its other files, and replaces none") {
+    KeptRuns runs(1, false);
+    REQUIRE(save(runs, 0, "a"));
+    runs.end_run(0, false);
+    REQUIRE(runs.begin_file(1));
+    runs.end_other_file(1);
+    runs.end_run(1, false);
+    const std::optional<EvictedRun> evicted = runs.take_evicted();
+    REQUIRE(evicted);
+    CHECK(evicted->run == 1);
+    CHECK(evicted->why == WhyEvicted::no_room);
+    CHECK_FALSE(runs.take_evicted());
+    CHECK(runs.tracked() == 1);
+    KeptRuns found(0, true);
+    REQUIRE(found.begin_file(0));
+    found.end_other_file(0);
+    found.end_run(0, false);
+    CHECK(found.take_evicted()->run == 0);
+}
+
+TEST_CASE("All runs go when nothing faulted, once their files are finished") {
+    KeptRuns runs(2, false);
+    REQUIRE(save(runs, 0, "a"));
+    runs.end_run(0, false);
+    REQUIRE(runs.begin_file(1));
+    runs.remove_all();
+    const std::optional<EvictedRun> first = runs.take_evicted();
+    REQUIRE(first);
+    CHECK(first->run == 0);
+    CHECK(first->why == WhyEvicted::no_fault);
+    CHECK_FALSE(runs.take_evicted());
+    runs.end_file(1, {"b"});
+    const std::optional<EvictedRun> second = runs.take_evicted();
+    REQUIRE(second);
+    CHECK(second->files == std::vector<KeptFile>{{"b", 0}});
+}

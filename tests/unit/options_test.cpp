@@ -243,7 +243,7 @@ TEST_CASE("Without variables, every option has the default of the table") {
         if (info.standard.empty()) continue;
         CAPTURE(info.variable);
         Parsed parsed = parse({{std::string(info.variable), std::string(info.standard)}});
-        parsed.options.level_given = false;
+        parsed.options.level_given = parsed.options.keep_given = parsed.options.save_on_given = false;
         CHECK(parsed.complaints.empty());
         CHECK(parsed.options == Options{});
     }
@@ -399,4 +399,46 @@ TEST_CASE("The table can check a value without parsing an environment") {
     CHECK_FALSE(fault_of_value("AOTI_DBG_NOTHING", "1").empty());
     CHECK(contains(fault_of_value("AOTI_DBG_SUPPRESS", "a,/no/such/file"),
                    "cannot open /no/such/file: no such"));
+}
+
+TEST_CASE("--capture-on captures all kernels, and sets what it needs of other options") {
+    const Options finding = parse({{"AOTI_DBG_CAPTURE_ON", "finding"}}).options;
+    CHECK(finding.captures);
+    CHECK(finding.kernels.matches_everything());
+    CHECK(finding.save_on == SaveOn::finding);
+    CHECK(finding.check == Check{true, true, false, false});
+    CHECK(finding.side == Side::both);
+    CHECK(parse({{"AOTI_DBG_CAPTURE_ON", "finding"}, {"AOTI_DBG_CHECK", "inf"}}).options.check ==
+          Check{false, true, false, false});
+    const Options fault = parse({{"AOTI_DBG_CAPTURE_ON", "fault"}, {"AOTI_DBG_CAPTURE", "a*"}}).options;
+    CHECK(fault.captures);
+    CHECK(fault.kernels.match("abc"));
+    CHECK_FALSE(fault.kernels.match("b"));
+    CHECK(fault.keep_last == 1);
+    CHECK(fault.levels == Levels{false, false, true});
+    CHECK(fault.side == Side::before);
+    CHECK(parse({{"AOTI_DBG_CAPTURE_ON", "fault"}, {"AOTI_DBG_KEEP", "last:4"}}).options.keep_last == 4);
+    CHECK(parse({{"AOTI_DBG_CAPTURE_ON", "fault"}, {"AOTI_DBG_SIDE", "both"}}).options.side == Side::both);
+    CHECK(parse({{"AOTI_DBG_CAPTURE_ON", "always"}}).options.captures);
+}
+
+TEST_CASE("What contradicts --capture-on gets a complaint, and --capture-on applies") {
+    const auto complaint = [](const std::string& when, const std::string& variable,
+                              const std::string& value) {
+        const Variables variables = {{"AOTI_DBG_CAPTURE_ON", when}, {variable, value}};
+        const Parsed parsed = parse(variables);
+        CAPTURE(when, variable, value);
+        REQUIRE(parsed.complaints.size() == 1);
+        CHECK(contains(parsed.complaints.front(), contradiction_in(sources_of(variables))));
+        CHECK(contains(parsed.complaints.front(), "AOTI_DBG_CAPTURE_ON: " + when + " "));
+        return parsed.options;
+    };
+    CHECK(complaint("fault", "AOTI_DBG_KEEP", "first").keep_last == 1);
+    CHECK(complaint("fault", "AOTI_DBG_SAVE_ON", "finding").save_on == SaveOn::always);
+    CHECK(complaint("finding", "AOTI_DBG_SAVE_ON", "always").save_on == SaveOn::finding);
+    CHECK(complaint("finding", "AOTI_DBG_CHECK", "none").check->nan);
+    CHECK(contradiction_in(sources_of({{"AOTI_DBG_CAPTURE_ON", "finding"}, {"AOTI_DBG_KEEP", "last:2"}}))
+              .empty());
+    CHECK(
+        contradiction_in(sources_of({{"AOTI_DBG_KEEP", "first"}, {"AOTI_DBG_SAVE_ON", "finding"}})).empty());
 }

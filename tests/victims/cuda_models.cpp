@@ -1,8 +1,10 @@
 // Runs CUDA models like a serving program: threads run models at once, each on its own stream.
-//   cuda_models [--runs N] [--streams a,b,...] [--threads T] [--weights] [--capture] [--context] MODEL...
+//   cuda_models [--runs N] [--negative N] [--streams a,b,...] [--threads T] [--weights] [--capture]
+//               [--context] MODEL...
 // Thread t runs model t modulo their number, on the next of the streams legacy, blocking, nonblocking,
 // per_thread. --capture: thread 0 captures a run in global mode while the others run, and launches it three
-// times. --context: destroys the context at exit. The output must depend only on the arguments.
+// times. --negative: only every Nth run has negative inputs, from run 1 on; 0: none. --context: destroys the
+// context at exit. The output must depend only on the arguments.
 #include <atomic>
 #include <memory>
 #include <sstream>
@@ -20,6 +22,7 @@ constexpr int kRunsBesideCapture = 5;
 
 struct Arguments {
     int runs = 1;
+    int negative = 1;
     int threads = 1;
     bool weights = false;
     bool capture = false;
@@ -35,6 +38,8 @@ Arguments read(int argc, char** argv) {
         const auto next = [&] { return std::string(i + 1 < argc ? argv[++i] : "0"); };
         if (argument == "--runs") {
             all.runs = std::stoi(next());
+        } else if (argument == "--negative") {
+            all.negative = std::stoi(next());
         } else if (argument == "--threads") {
             all.threads = std::stoi(next());
         } else if (argument == "--streams") {
@@ -115,7 +120,7 @@ std::string run_beside_capture(Worker& worker, Rendezvous& rendezvous) {
 std::string run_freely(Worker& worker, const Arguments& all) {
     std::ostringstream said;
     for (int i = 0; i < all.runs; ++i) {
-        worker.upload(i);
+        worker.upload(i, all.negative == 1 || (all.negative != 0 && i % all.negative == 1));
         worker.run();
         if (i + 1 == all.runs || i % 3 == 0) said << std::hex << worker.fetch() << ' ';
     }

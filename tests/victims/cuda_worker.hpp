@@ -64,13 +64,14 @@ class Worker {
         if (stream_ != nullptr && stream_ != CU_STREAM_PER_THREAD) MUST(cuStreamDestroy_v2(stream_));
     }
 
-    /// Uploads squares, every fifth value negative. Each run gets different numbers.
-    void upload(int number) {
+    /// Uploads squares, every fifth value negative unless there must be none. Each run gets different
+    /// numbers.
+    void upload(int number, bool has_negatives = true) {
         const auto step = static_cast<float>(number + 1);
         float values[kRows * kColumns];
         for (int i = 0; i < kRows * kColumns; ++i) {
             const float root = static_cast<float>(i % 4) * step;
-            values[i] = i % 5 == 3 ? -step : root * root;
+            values[i] = has_negatives && i % 5 == 3 ? -step : root * root;
         }
         MUST(cuMemcpyHtoDAsync_v2(input_, values, sizeof(values), stream_));
     }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <functional>
 #include <iterator>
 #include <sstream>
@@ -17,6 +16,7 @@
 #include "base/words.hpp"
 #include "serializer/cuda_error.hpp"
 #include "serializer/ended_launches.hpp"
+#include "serializer/launch_name.hpp"
 #include "triage/gather/awaited_child.hpp"
 #include "triage/gather/call_facts.hpp"
 #include "triage/gather/driver_lines.hpp"
@@ -93,9 +93,7 @@ bool ran_when_launched(const RecordedCalls& calls, const ring::Call& launch, con
 
 /// Whether the launch is among the captured ones.
 bool is_captured(const CrashCall& call, const std::string& folder) {
-    char name[64];
-    std::snprintf(name, sizeof name, "/launches/run%04u-call%04u.json", call.run, call.call);
-    return access((folder + name).c_str(), R_OK) == 0;
+    return access((folder + "/launches/" + launch_name(call.run, call.call)).c_str(), R_OK) == 0;
 }
 
 /// Adds earlier and in-flight calls. For a device fault, streams matter rather than threads.
@@ -353,6 +351,8 @@ Evidence gather(const EndedRun& run) {
         // No process is chosen for a program that exited successfully.
         if (chosen == nullptr) evidence.end = end_of(run, found);
         if (found != nullptr) chosen = found;
+        evidence.is_captured = chosen != nullptr && chosen->folder == evidence.end.folder &&
+                               is_captured(*evidence.found, chosen->folder);
         add_variables(chosen, evidence);
     }
     evidence.has_dead_context = chosen != nullptr && chosen->has_dead_context;

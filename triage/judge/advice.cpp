@@ -35,18 +35,23 @@ std::string nothing_recorded(const Evidence& evidence) {
     return "no process recorded a call: check that the program with the model loads the library";
 }
 
+/// Returns false if the launch is not captured.
+bool add_replay(const Evidence& evidence, std::vector<std::string>& advice) {
+    const CrashCall* const launch = evidence.call();
+    if (launch == nullptr || !evidence.is_captured) return false;
+    advice.push_back("run the launch alone, also under compute-sanitizer: " + tool_text(evidence) +
+                     " replay --runs " + std::to_string(launch->run) + " --calls " +
+                     std::to_string(launch->call) + " " + shell_text({evidence.end.folder}));
+    return true;
+}
+
 void add_for_kernel(const Evidence& evidence, std::vector<std::string>& advice) {
     if (evidence.by_assertion)
         advice.emplace_back(
             "read standard error: the driver prints a failed assertion with file, line, block and thread. If "
             "it printed none, this was another fault");
     const bool is_known = evidence.device || evidence.by_markers || evidence.by_assertion;
-    if (evidence.faulted && evidence.is_captured) {
-        advice.push_back("run the launch alone, also under compute-sanitizer: " + tool_text(evidence) +
-                         " replay --runs " + std::to_string(evidence.faulted->run) + " --calls " +
-                         std::to_string(evidence.faulted->call) + " " + shell_text({evidence.end.folder}));
-        return;
-    }
+    if (add_replay(evidence, advice)) return;
     if (is_known && evidence.faulted && evidence.faulted->call != ring::kNoCall) {
         advice.push_back("save what the kernel reads: " + tool_text(evidence) +
                          " run --level 1 --sync on --side before --runs " +
@@ -69,6 +74,7 @@ void add_for_memory(const Evidence& evidence, std::vector<std::string>& advice) 
 void add_for_host(const Evidence& evidence, std::vector<std::string>& advice) {
     if (is_about_finding(evidence)) {
         advice.push_back(evidence.finding->advice);
+        add_replay(evidence, advice);
         return;
     }
     if (may_hide_signal(evidence))

@@ -139,7 +139,7 @@ struct Evidence {
     // The last launch of the kernel that `device` names; for a hang, the blocking call. Without `device`, the
     // launch identified by completion markers or as the only one with an assertion.
     std::optional<CrashCall> faulted;
-    bool is_captured = false;         // `aoti-dbg replay` can run `faulted` again
+    bool is_captured = false;         // `aoti-dbg replay` can run `faulted` or `found` again
     bool by_markers = false;          // completion markers identified `faulted` or `suspects`
     bool by_assertion = false;        // an assertion identified them
     std::vector<CrashCall> suspects;  // if these leave several candidates, at most kMostUnended of them

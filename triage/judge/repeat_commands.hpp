@@ -7,12 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/shell_text.hpp"
 #include "triage/judge/evidence.hpp"
 
 namespace aoti_dbg {
-
-/// Quotes `words` so that a shell takes them literally.
-std::string shell_text(const std::vector<std::string>& words);
 
 /// Returns shell commands.
 std::vector<std::string> ways_to_repeat(const Evidence& evidence);

@@ -1,0 +1,22 @@
+// See ended_context_observer.hpp.
+#include "shim/capture/ended_context_observer.hpp"
+
+#include "serializer/cuda_error.hpp"
+#include "shim/runtime/ended_context.hpp"
+#include "shim/runtime/process.hpp"
+
+namespace aoti_dbg {
+
+DriverKinds EndedContextObserver::kinds() const {
+    using enum DriverKind;
+    if (options().capture_on != CaptureOn::fault) return 0;
+    return kinds_of({access, record_event, query, query_event, synchronize, synchronize_event, allocate, free,
+                     launch, launch_graph});
+}
+
+void EndedContextObserver::after(const DriverEvent& /*event*/, std::int32_t result,
+                                 const KeptByObserver& /*kept*/) const {
+    if (result != 0 && ends_context(result)) note_ended_context();
+}
+
+}  // namespace aoti_dbg
