@@ -9,6 +9,7 @@
 #include "base/words.hpp"
 #include "cli/print.hpp"
 #include "cli/replay/launched.hpp"
+#include "cli/replay/selected_launches.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -43,7 +44,15 @@ class Outcomes {
         const bool is_equal = std::ranges::all_of(
             first_, [](const ReplayedTensor& tensor) { return !tensor.different || *tensor.different == 0; });
         const bool is_steady = by_hash_.size() == 1;
-        std::string text = place_of(launch) + ": " + (is_equal ? "equal to the record" : "different") + "\n";
+        const bool is_compared =
+            first_.empty() || std::ranges::any_of(first_, [](const ReplayedTensor& tensor) {
+                return tensor.different.has_value();
+            });
+        std::string text = place_of(launch) + ": " +
+                           (!is_compared ? "ran, and has no recorded results"
+                            : is_equal   ? "equal to the record"
+                                         : "different") +
+                           "\n";
         for (const ReplayedTensor& tensor : first_)
             if (!tensor.different || *tensor.different != 0) text += line_of(tensor);
         if (count_ > 1)
@@ -69,7 +78,7 @@ int run_again(Driver& driver, const LaunchFile& file, std::uint32_t times) {
                                                   file.launch.device + ", and this is " + driver.device())
                                   : loaded);
     }
-    TensorFiles tensors(file.events);
+    TensorFiles tensors(file.events, file.files);
     Launched launched(driver, file, tensors);
     if (Status prepared = launched.prepare(); !prepared.ok()) return report_trouble(prepared);
     Outcomes outcomes;
@@ -89,23 +98,13 @@ int run_again(Driver& driver, const LaunchFile& file, std::uint32_t times) {
 }  // namespace
 
 int replay(const ReplayRequest& request) {
-    Result<std::vector<LaunchFile>> files = launches_of(request.place);
-    if (!files.ok()) {
-        error_message(ErrorCode::nothing_recorded, "%s.", files.status().message().c_str());
-        return kReplayTrouble;
-    }
-    std::erase_if(files.value(), [&](const LaunchFile& file) {
-        return !request.runs.holds(file.launch.run) || !request.calls.holds(file.launch.call);
-    });
-    if (files.value().empty()) {
-        error_message(ErrorCode::no_match, "no captured launch in %s is selected. Change --runs or --calls.",
-                      request.place.c_str());
-        return kReplayTrouble;
-    }
+    const std::optional<std::vector<LaunchFile>> files =
+        selected_launches(request.place, request.runs, request.calls);
+    if (!files) return kReplayTrouble;
     const Result<std::unique_ptr<Driver>> driver = Driver::open();
     if (!driver.ok()) return report_trouble(driver.status());
     int worst = kReplayEqual;
-    for (const LaunchFile& file : files.value()) {
+    for (const LaunchFile& file : *files) {
         const int code = run_again(*driver.value(), file, request.times);
         worst = std::max(worst, code);
         // A fault ends the context.

@@ -18,6 +18,7 @@ class ReplayCommand final : public Command {
     std::string runs_;
     std::string calls_;
     std::string times_;
+    bool is_inspection_ = false;
 };
 
 }  // namespace aoti_dbg::cli
