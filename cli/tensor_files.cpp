@@ -117,7 +117,7 @@ std::optional<TensorFiles::Saved> TensorFiles::saved_at(const SavedPlace& place)
     const auto found = by_place_.find(key_of(place));
     if (found == by_place_.end()) return std::nullopt;
     const File& file = found->second;
-    return Saved{file.path, file.line, (fs::path(folders_[file.folder]) / file.path).string()};
+    return Saved{file.line, (fs::path(folders_[file.folder]) / file.path).string()};
 }
 
 const TensorFiles::File* TensorFiles::file_of(const compare::RecordedTensor& tensor) {

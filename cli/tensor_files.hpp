@@ -34,14 +34,13 @@ class TensorFiles : public compare::SavedTensors {
         : events_(std::move(events)), files_(std::move(files)) {}
 
     struct Saved {
-        std::string_view path;  // in the index
-        std::string_view line;  // of the index
+        std::string_view line;  // of the index; lives as long as this object
         std::string file;       // in the recording
     };
-    /// Returns the file of one argument, or nothing. Texts live as long as this object.
+    /// Returns the file of one argument, or nothing if it was not saved.
     std::optional<Saved> saved_at(const SavedPlace& place);
-    /// Returns what is wrong with the index, if it exists.
-    [[nodiscard]] Status read_index();
+    /// Reads the index, unless it has been read. Fails if there is none.
+    Status read_index();
 
     bool has(const compare::RecordedTensor& tensor) override;
     std::optional<compare::SavedElements> elements_of(const compare::RecordedTensor& tensor) override;

@@ -114,7 +114,10 @@ class Collector {
             line.erase(member);
         Result<Distinct> file = distinct(contents.value(), saved->file, path);
         if (!file.ok()) return file.status();
-        if (file.value().path != path) line["same_as"] = file.value().path;
+        if (file.value().path != path) {
+            line["same_as"] = file.value().path;
+            linked_bytes_ += file.value().bytes;
+        }
         line["bytes"] = file.value().bytes;
         if (is_redacted_)
             for (const char* member : {"hash", "statistics"})
@@ -158,8 +161,9 @@ class Collector {
         append_index_header(header, {}, text);
         text += index_;
         const std::uint64_t lines = before_ + after_;
-        const NamedCount counts[] = {
-            {"files", lines}, {"linked", lines - distinct_.size()}, {"bytes", tensor_bytes_}};
+        const NamedCount counts[] = {{"files", lines},         {"linked", lines - distinct_.size()},
+                                     {"bytes", tensor_bytes_}, {"linked_bytes", linked_bytes_},
+                                     {"written_files", lines}, {"written_bytes", tensor_bytes_}};
         append_index_end({"complete", {}, counts, {}, {}}, text);
         return text;
     }
@@ -186,6 +190,7 @@ class Collector {
     std::uint64_t before_ = 0;
     std::uint64_t after_ = 0;
     std::uint64_t tensor_bytes_ = 0;
+    std::uint64_t linked_bytes_ = 0;  // that equal tensors save
 };
 
 }  // namespace
