@@ -29,11 +29,14 @@ class Random {
     }
     /// Mean 0, standard deviation 1, within 6 of 0.
     double normal() {
-        double sum = 6.0 / 65536 - 6;
-        for (int word = 0; word < 3; ++word)
-            for (std::uint64_t bits = next(), piece = 0; piece < 4; ++piece, bits >>= 16U)
-                sum += static_cast<double>(bits & 0xffffU) / 65536;
-        return sum;
+        constexpr std::uint64_t kPieces = 0x0000ffff0000ffffULL;
+        std::uint64_t sums = 0;  // two, of six uniform numbers of 16 bits each
+        for (int word = 0; word < 3; ++word) {
+            const std::uint64_t bits = next();
+            sums += (bits & kPieces) + (bits >> 16U & kPieces);
+        }
+        const auto sum = static_cast<double>((sums & 0xffffffffU) + (sums >> 32U));
+        return (sum + 6) / 65536 - 6;
     }
 
   private:
@@ -121,21 +124,28 @@ class Numbers {
     }
 
   private:
-    /// Returns true for `wanted` of all numbers, at random places.
-    bool is_one_of(std::uint64_t& wanted, std::uint64_t& place) {
-        if (place < wanted) {
-            --wanted;
+    /// Returns true for `left` of all numbers that are left, at random places.
+    bool is_one_of(std::uint64_t& left, std::uint64_t& place) {
+        if (place < left) {
+            --left;
             return true;
         }
-        place -= wanted;
+        place -= left;
         return false;
     }
 
-    double next_float() {
+    /// Returns NaN or Inf, or 0 for a finite number.
+    double next_special() {
+        const std::uint64_t specials = like_.nan + like_.positive_infinity + like_.negative_infinity;
+        if (specials == 0) return 0;
         std::uint64_t place = random_.below(left_--);
         if (is_one_of(like_.nan, place)) return std::numeric_limits<double>::quiet_NaN();
         if (is_one_of(like_.positive_infinity, place)) return std::numeric_limits<double>::infinity();
-        if (is_one_of(like_.negative_infinity, place)) return -std::numeric_limits<double>::infinity();
+        return is_one_of(like_.negative_infinity, place) ? -std::numeric_limits<double>::infinity() : 0;
+    }
+
+    double next_float() {
+        if (const double special = next_special(); special != 0) return special;
         const Moments& finite = like_.finite;
         const double value = finite.mean + finite.standard_deviation * random_.normal();
         const double least = finite.minimum.as_double();
@@ -162,7 +172,7 @@ class Numbers {
 
     DType dtype_;
     RealStatistics like_;  // its counts are those left
-    std::uint64_t left_;
+    std::uint64_t left_;   // exact while it is needed
     Random& random_;
     Encoder encoder_;
 };

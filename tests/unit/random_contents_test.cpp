@@ -118,7 +118,7 @@ TEST_CASE("Half floats of all sizes keep their mean") {
                         measured(small, small.storage).real));
 }
 
-TEST_CASE("Integers stay within the bounds of the tensor, of which they may use all") {
+TEST_CASE("Integers use all numbers within the bounds of the tensor") {
     const std::vector<std::int64_t> indices = {3, 3, 3, 90, 3, 3, 3, 3};
     const PtCase saved = contiguous(DType::int64, indices);
     bool is_new = false;
