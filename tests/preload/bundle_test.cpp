@@ -124,6 +124,10 @@ TEST_CASE("A launch is inspected without a GPU") {
     const Outcome folder = tool("replay", {"--inspect", captured.out().string()});
     CHECK(folder.exit_code == 0);
     CHECK(lines_of(folder.out).at(0) == "run 0, call 1, triton_poi_fused_relu_0");
+    std::ofstream(captured.out() / "foreign.json") << "{}";
+    fs::rename(captured.out() / "foreign.json", captured.out() / "manifest.json");
+    CHECK(tool("replay", {"--inspect", captured.out().string()}).out == folder.out);
+    fs::remove(captured.out() / "manifest.json");
 }
 
 TEST_CASE("What cannot be bundled or read is refused with its reason") {
