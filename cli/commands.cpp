@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/bundle/bundle_command.hpp"
 #include "cli/diff/diff_command.hpp"
 #include "cli/doctor/doctor_command.hpp"
 #include "cli/explain/explain_command.hpp"
@@ -34,6 +35,7 @@ Commands all_commands() {
     commands.push_back(std::make_unique<ReportCommand>());
     commands.push_back(std::make_unique<DiffCommand>());
     commands.push_back(std::make_unique<ReplayCommand>());
+    commands.push_back(std::make_unique<BundleCommand>());
     commands.push_back(std::make_unique<ExplainCommand>());
     commands.push_back(std::make_unique<DoctorCommand>());
     return commands;

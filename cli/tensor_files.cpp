@@ -7,11 +7,8 @@
 #include <numeric>
 
 #include "base/fnv.hpp"
-#include "base/mapped_file.hpp"
-#include "cli/recorded_file.hpp"
 #include "serializer/event_fields.hpp"
 #include "serializer/event_words.hpp"
-#include "serializer/line_source.hpp"
 #include "serializer/pt_reader.hpp"
 #include "stats_kernels/logical_walk.hpp"
 
@@ -23,10 +20,9 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 30U;  // of a tensor's elements
 
 /// A call can have two views of one tensor, which share its label.
-std::uint64_t key_of(std::uint32_t run, std::uint32_t call, EventSide side, std::string_view label,
-                     std::uint32_t position) {
-    const std::uint64_t numbers = fnv1a(position, fnv1a(call, fnv1a(run, kFnvBegin)));
-    return fnv1a(label, fnv1a(static_cast<std::uint64_t>(side), numbers));
+std::uint64_t key_of(const SavedPlace& place) {
+    const std::uint64_t numbers = fnv1a(place.position, fnv1a(place.call, fnv1a(place.run, kFnvBegin)));
+    return fnv1a(place.label, fnv1a(static_cast<std::uint64_t>(place.side), numbers));
 }
 
 /// Tensors of events-4242.jsonl are in tensors-4242.
@@ -90,31 +86,45 @@ std::optional<SavedPlace> saved_place(JsonLine::Value line) {
     return place;
 }
 
-void TensorFiles::read_index() {
+Status TensorFiles::read_index() {
+    if (is_read_) return {};
     is_read_ = true;
     const fs::path index = index_beside(events_);
-    RecordedFile file(index.c_str());
-    LineSource lines([&file](char* to, std::size_t bytes) { return file.read(to, bytes); });
+    Result<FileContents> contents = files_->open(index.string());
+    if (!contents.ok()) return contents.status();
+    index_ = std::move(contents.value());
     JsonLine json;
     folders_.push_back(index.parent_path().string());
-    for (std::string_view line; lines.next(line);) {
-        if (!json.parse(line)) continue;
+    std::string_view rest = index_.text();
+    while (!rest.empty()) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        if (line.empty() || !json.parse(line)) continue;
         const JsonLine::Value root = json.root();
         if (const std::string_view folder = root.member("folder").text(); !folder.empty())
             folders_.push_back((index.parent_path() / folder).string());
         const std::optional<SavedPlace> place = saved_place(root);
         if (!place) continue;
         const JsonLine::Value same = root.member("same_as");
-        files_[key_of(place->run, place->call, place->side, place->label, place->position)] = {
-            folders_.size() - 1, std::string((same ? same : root.member("path")).text())};
+        by_place_[key_of(*place)] = {folders_.size() - 1,
+                                     std::string((same ? same : root.member("path")).text()), line};
     }
+    return {};
+}
+
+std::optional<TensorFiles::Saved> TensorFiles::saved_at(const SavedPlace& place) {
+    if (!is_read_) static_cast<void>(read_index());
+    const auto found = by_place_.find(key_of(place));
+    if (found == by_place_.end()) return std::nullopt;
+    const File& file = found->second;
+    return Saved{file.line, (fs::path(folders_[file.folder]) / file.path).string()};
 }
 
 const TensorFiles::File* TensorFiles::file_of(const compare::RecordedTensor& tensor) {
-    if (!is_read_) read_index();
+    if (!is_read_) static_cast<void>(read_index());
     const auto found =
-        files_.find(key_of(tensor.run, tensor.call, tensor.side, tensor.facts->label, tensor.position));
-    return found == files_.end() ? nullptr : &found->second;
+        by_place_.find(key_of({tensor.side, tensor.run, tensor.call, tensor.position, tensor.facts->label}));
+    return found == by_place_.end() ? nullptr : &found->second;
 }
 
 bool TensorFiles::has(const compare::RecordedTensor& tensor) {
@@ -129,10 +139,10 @@ std::string TensorFiles::path_of(const compare::RecordedTensor& tensor) {
 std::optional<compare::SavedElements> TensorFiles::elements_of(const compare::RecordedTensor& tensor) {
     const std::string path = path_of(tensor);
     if (path.empty() || tensor.tensor == nullptr) return std::nullopt;
-    Result<MappedFile> mapped = MappedFile::open(path);
-    if (!mapped.ok()) return std::nullopt;
-    auto content = std::make_shared<const MappedFile>(std::move(mapped.value()));
-    const Result<PtView> read = read_pt(content->bytes());
+    Result<FileContents> content = files_->open(path);
+    if (!content.ok()) return std::nullopt;
+    const Result<PtView> read = read_pt(
+        content.value().bytes, content.value().is_checked ? PtCheck::all_but_checksums : PtCheck::everything);
     if (!read.ok()) return std::nullopt;
     const PtView& view = read.value();
     const std::uint64_t count = element_count(view.sizes);
@@ -142,7 +152,7 @@ std::optional<compare::SavedElements> TensorFiles::elements_of(const compare::Re
         return std::nullopt;
     const PtView shaped = in_shape(view, *tensor.tensor);
     if (collapse(shaped.sizes, shaped.strides).is_contiguous())
-        return compare::SavedElements{contiguous(shaped, count), std::move(content)};
+        return compare::SavedElements{contiguous(shaped, count), std::move(content.value().owner)};
     auto elements = std::make_shared<const std::vector<std::byte>>(copied(shaped, count));
     return compare::SavedElements{*elements, elements};
 }

@@ -114,7 +114,7 @@ Result<std::optional<ZipRecord>> ZipReader::record_of(const Entry& entry) const 
     if ((entry.flags & kEncrypted) != 0) return Status::error("an encrypted zip archive. Decrypt it first");
     if (entry.method != kStored || entry.size != entry.stored_size) {
         return Status::error(
-            "a compressed zip archive, which torch.save() never writes. Unpack it and pack it again without "
+            "a compressed zip archive. Unpack it and pack it again without "
             "compression (zip -0)");
     }
     const auto header = structure_at<LocalHeader>(file_, entry.offset);
@@ -143,6 +143,20 @@ Result<std::optional<ZipRecord>> ZipReader::find(std::string_view name) const {
         offset += entry->bytes;
     }
     return std::optional<ZipRecord>();
+}
+
+Result<std::vector<ZipMember>> ZipReader::members() const {
+    std::vector<ZipMember> members;
+    const std::size_t end = directory_offset_ + directory_bytes_;
+    for (std::size_t offset = directory_offset_; offset < end;) {
+        const std::optional<Entry> entry = entry_at(offset);
+        if (!entry) return damaged("its directory is malformed");
+        const Result<std::optional<ZipRecord>> record = record_of(*entry);
+        if (!record.ok()) return record.status();
+        members.push_back({entry->name, *record.value()});
+        offset += entry->bytes;
+    }
+    return members;
 }
 
 }  // namespace aoti_dbg

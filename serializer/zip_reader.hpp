@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/status.hpp"
 
@@ -18,6 +19,12 @@ struct ZipRecord {
     std::uint32_t crc = 0;  // from the directory; not verified
 };
 
+/// A record with its name, which has no other folder than the archive gives it.
+struct ZipMember {
+    std::string_view name;
+    ZipRecord record;
+};
+
 class ZipReader {
   public:
     /// `file` must outlive the reader and its results.
@@ -26,6 +33,9 @@ class ZipReader {
     /// Returns the record `name` in the folder of the first record, as PyTorch does, or nothing if there is
     /// none. Fails if the archive is damaged or the record is compressed or encrypted.
     [[nodiscard]] Result<std::optional<ZipRecord>> find(std::string_view name) const;
+
+    /// Returns all records. Fails like find().
+    [[nodiscard]] Result<std::vector<ZipMember>> members() const;
 
   private:
     struct Entry;

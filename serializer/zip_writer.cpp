@@ -2,6 +2,7 @@
 // descriptors, with 64 bits if the record has a zip64 field. It always writes Zip64End.
 #include "serializer/zip_writer.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "serializer/crc32.hpp"
@@ -62,12 +63,12 @@ void ZipWriter::put(const void* from, std::size_t bytes) {
 }
 
 std::uint16_t ZipWriter::name_bytes(std::string_view name) const {
-    return static_cast<std::uint16_t>(folder_.size() + 1 + name.size());
+    return static_cast<std::uint16_t>(folder_.size() + (folder_.empty() ? 0 : 1) + name.size());
 }
 
 void ZipWriter::put_name(std::string_view name) {
     put(folder_.data(), folder_.size());
-    put('/');
+    if (!folder_.empty()) put('/');
     put(name.data(), name.size());
 }
 
@@ -157,9 +158,9 @@ void ZipWriter::finish() {
     Zip64Locator locator;
     locator.end_offset = position_;
     End end;
-    end.entries = static_cast<std::uint16_t>(records_.size());
+    end.entries = static_cast<std::uint16_t>(std::min<std::size_t>(records_.size(), kElsewhere16));
     end.entries_on_disk = end.entries;
-    end.directory_bytes = static_cast<std::uint32_t>(zip64.directory_bytes);
+    end.directory_bytes = here(zip64.directory_bytes);
     end.directory_offset = here(zip64.directory_offset);
     put(zip64);
     put(locator);

@@ -13,7 +13,8 @@ namespace aoti_dbg {
 
 class ZipWriter {
   public:
-    /// Aligns each record's content to `alignment`. Names start with `folder` and a slash.
+    /// Aligns each record's content to `alignment`. Names start with `folder` and a slash, unless it is
+    /// empty.
     ZipWriter(std::string_view folder, std::uint32_t alignment);
 
     /// Adds a complete record, from its name to its data descriptor.

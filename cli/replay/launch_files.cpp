@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/file_bytes.hpp"
 #include "base/fnv.hpp"
+#include "cli/bundle/bundle_files.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -22,12 +22,25 @@ fs::path events_beside(const fs::path& folder) {
     return folder.parent_path() / (name + ".jsonl");
 }
 
-Result<LaunchFile> read(const fs::path& path) {
-    Result<std::string> text = read_regular_file(path.string(), "a captured launch", kMostRecord);
-    if (!text.ok()) return Status::error("cannot read " + text.status().message());
-    Result<LaunchRecord> launch = read_launch(text.value());
-    if (!launch.ok()) return Status::error("cannot read " + path.string() + ": " + launch.status().message());
-    return LaunchFile{path.string(), events_beside(path.parent_path()).string(), std::move(launch.value())};
+Result<FileContents> open_small(RecordingFiles& files, const std::string& path, std::uint64_t most) {
+    Result<FileContents> contents = files.open(path);
+    if (contents.ok() && contents.value().bytes.size() > most)
+        return Status::error("cannot read " + files.shown(path) + ": it is too large");
+    return contents;
+}
+
+Result<LaunchFile> read(const std::shared_ptr<RecordingFiles>& files, const std::string& path) {
+    const Result<FileContents> contents = open_small(*files, path, kMostRecord);
+    if (!contents.ok()) return contents.status();
+    Result<LaunchRecord> launch = read_launch(contents.value().text());
+    if (!launch.ok())
+        return Status::error("cannot read " + files->shown(path) + ": " + launch.status().message());
+    return LaunchFile{path, events_beside(fs::path(path).parent_path()).string(), std::move(launch.value()),
+                      files};
+}
+
+bool is_record(const fs::path& path) {
+    return path.extension() == ".json" && path.filename().string().starts_with("run");
 }
 
 /// Returns the folder with captured launches for an output folder, or one that holds some.
@@ -38,30 +51,50 @@ fs::path folder_below(const fs::path& place) {
     return place;
 }
 
+Result<std::vector<std::string>> record_paths(const std::string& place,
+                                              std::shared_ptr<RecordingFiles>& files) {
+    files = std::make_shared<FolderFiles>();
+    std::string folder = folder_below(place).string();
+    std::error_code ignored;
+    if (is_bundle(place)) {
+        Result<std::shared_ptr<BundleFiles>> bundle = BundleFiles::open_bundle(place);
+        if (!bundle.ok()) return bundle.status();
+        files = std::move(bundle.value());
+        folder = "launches";
+    } else if (!fs::is_directory(place, ignored)) {
+        return std::vector<std::string>{place};
+    }
+    Result<std::vector<std::string>> paths = files->files_in(folder);
+    if (paths.ok()) std::erase_if(paths.value(), [](const std::string& path) { return !is_record(path); });
+    return paths;
+}
+
 }  // namespace
 
 Result<std::vector<LaunchFile>> launches_of(const std::string& place) {
-    std::error_code error;
-    std::vector<fs::path> paths;
-    const bool is_folder = fs::is_directory(place, error);
-    if (!is_folder) paths.emplace_back(place);
-    if (is_folder)
-        for (const fs::directory_entry& entry : fs::directory_iterator(folder_below(place), error))
-            if (entry.path().extension() == ".json" && entry.path().filename().string().starts_with("run"))
-                paths.push_back(entry.path());
-    if (error && is_folder) return Status::error("cannot read " + place + ": " + error.message());
-    if (paths.empty())
+    std::shared_ptr<RecordingFiles> files;
+    Result<std::vector<std::string>> paths = record_paths(place, files);
+    if (!paths.ok()) return paths.status();
+    if (paths.value().empty())
         return Status::error("no launch is captured in " + place +
                              ". Capture some with `aoti-dbg run --capture PATTERN`");
-    std::vector<LaunchFile> files;
-    for (const fs::path& path : paths) {
-        Result<LaunchFile> file = read(path);
+    std::vector<LaunchFile> launches;
+    for (const std::string& path : paths.value()) {
+        Result<LaunchFile> file = read(files, path);
         if (!file.ok()) return file.status();
-        files.push_back(std::move(file.value()));
+        launches.push_back(std::move(file.value()));
     }
-    std::ranges::sort(files, {},
+    std::ranges::sort(launches, {},
                       [](const LaunchFile& file) { return std::pair(file.launch.run, file.launch.call); });
-    return files;
+    return launches;
+}
+
+std::vector<std::string> files_beside(const LaunchFile& file) {
+    std::vector<std::string> paths;
+    for (const std::string& name : {file.launch.image})
+        if (!name.empty())
+            paths.push_back((fs::path(file.path).parent_path() / fs::path(name).filename()).string());
+    return paths;
 }
 
 Result<std::string> image_of(const LaunchFile& file) {
@@ -70,11 +103,11 @@ Result<std::string> image_of(const LaunchFile& file) {
             "the code of " + file.launch.function +
             " was not captured: the program loaded it in a way that the library does not see");
     const fs::path path = fs::path(file.path).parent_path() / fs::path(file.launch.image).filename();
-    Result<std::string> image = read_regular_file(path.string(), "the code of a kernel", kMostImage);
-    if (!image.ok()) return Status::error("cannot read " + image.status().message());
-    if (fnv1a(image.value()) != file.launch.image_hash)
-        return Status::error("the code in " + path.string() + " is damaged");
-    return image;
+    const Result<FileContents> image = open_small(*file.files, path.string(), kMostImage);
+    if (!image.ok()) return image.status();
+    if (fnv1a(image.value().text()) != file.launch.image_hash)
+        return Status::error("the code in " + file.files->shown(path.string()) + " is damaged");
+    return std::string(image.value().text());
 }
 
 }  // namespace aoti_dbg::cli

@@ -2,24 +2,29 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/status.hpp"
+#include "cli/recording_files.hpp"
 #include "serializer/launch_record.hpp"
 
 namespace aoti_dbg::cli {
 
 struct LaunchFile {
-    std::string path;
+    std::string path;    // in `files`, as those below
     std::string events;  // of the same recording
     LaunchRecord launch;
+    std::shared_ptr<RecordingFiles> files;
 };
 
-/// Reads one file, or all of a recording's folder, in the order of runs and calls. Fails if there is none, or
-/// if one is damaged.
+/// Reads one file, or all of a recording's folder or of a bundle, in the order of runs and calls. Fails if
+/// there is none, or if one is damaged.
 Result<std::vector<LaunchFile>> launches_of(const std::string& place);
+
+/// Returns the paths of the files beside the launch that its record names.
+std::vector<std::string> files_beside(const LaunchFile& file);
 
 /// Returns the launch's code. Fails if it was not captured, or has changed since.
 Result<std::string> image_of(const LaunchFile& file);

@@ -53,8 +53,13 @@ bool Outcomes::is_as_recorded() const {
 std::string Outcomes::text(const LaunchRecord& launch, const LaunchedOptions& options) const {
     const bool is_poisoned = options.poison.has_value();
     std::string text = place_of(launch) + ": ";
+    const bool is_compared = first_.empty() || std::ranges::any_of(first_, [](const ReplayedTensor& tensor) {
+                                 return tensor.different.has_value();
+                             });
     if (by_hash_.size() > 1)
         text += "not the same each time";
+    else if (!is_compared)
+        text += "ran, and has no recorded results" + condition(options);
     else if (is_as_recorded())
         text += "equal to the record" + condition(options);
     else

@@ -13,6 +13,7 @@
 #include "cli/replay/outcomes.hpp"
 #include "cli/replay/python_script.hpp"
 #include "cli/replay/replays.hpp"
+#include "cli/replay/selected_launches.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -72,26 +73,16 @@ bool name_ops(std::vector<LaunchFile>& files) {
 }  // namespace
 
 int replay(const ReplayRequest& request) {
-    Result<std::vector<LaunchFile>> files = launches_of(request.place);
-    if (!files.ok()) {
-        error_message(ErrorCode::nothing_recorded, "%s.", files.status().message().c_str());
-        return kReplayTrouble;
-    }
-    std::erase_if(files.value(), [&](const LaunchFile& file) {
-        return !request.runs.holds(file.launch.run) || !request.calls.holds(file.launch.call);
-    });
-    if (files.value().empty()) {
-        error_message(ErrorCode::no_match, "no captured launch in %s is selected. Change --runs or --calls.",
-                      request.place.c_str());
-        return kReplayTrouble;
-    }
-    if (!request.python.empty()) return write_python(files.value(), request.python);
-    if (!name_ops(files.value())) return kReplayTrouble;
+    std::optional<std::vector<LaunchFile>> files =
+        selected_launches(request.place, request.runs, request.calls);
+    if (!files) return kReplayTrouble;
+    if (!request.python.empty()) return write_python(*files, request.python);
+    if (!name_ops(*files)) return kReplayTrouble;
     // Tools that watch this process need not follow its children.
     ReplayProgress own;
     ReplayProgress* const shared = is_watched() ? nullptr : shared_progress();
-    return shared == nullptr ? replay_here(request, files.value(), own)
-                             : replay_in_children(request, files.value(), *shared);
+    return shared == nullptr ? replay_here(request, *files, own)
+                             : replay_in_children(request, *files, *shared);
 }
 
 }  // namespace aoti_dbg::cli

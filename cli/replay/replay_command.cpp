@@ -4,6 +4,8 @@
 #include "base/file_bytes.hpp"
 #include "base/proc_text.hpp"
 #include "cli/replay/fault_dump.hpp"
+#include "cli/replay/inspect.hpp"
+#include "cli/replay/selected_launches.hpp"
 #include "cli/whole_number.hpp"
 
 namespace aoti_dbg::cli {
@@ -17,6 +19,7 @@ constexpr const char* kExamples =
     "  aoti-dbg replay captured                   launch each kernel alone\n"
     "  aoti-dbg replay --calls 41 captured        one of them\n"
     "  aoti-dbg replay --guard --calls 41 captured   fault on an access out of bounds\n"
+    "  aoti-dbg replay --inspect bug.aotidbg      print what a bundle has\n"
     "  compute-sanitizer aoti-dbg replay captured\n"
     "  cuda-gdb --args aoti-dbg replay --stop-before --calls 41 captured\n"
     "  aoti-dbg replay --calls 3 --python op.py captured   write a script for an op or kernel\n"
@@ -27,9 +30,12 @@ constexpr const char* kExamples =
 
 void ReplayCommand::add_to(CLI::App& app) {
     CLI::App& own = declare(app, "Run captured launches alone, and compare their results.", kExamples);
-    add_value(own, {"place", "An output directory, or a file of its launches (default: aoti_dbg)."}, place_);
+    add_value(own, {"place", "An output directory, a file of its launches, or a bundle (default: aoti_dbg)."},
+              place_);
     add_value(own, {"--runs", "Only launches of these runs, as --runs of run.", "RUNS"}, runs_);
     add_value(own, {"--calls", "Only these calls of each run, as --calls of run.", "CALLS"}, calls_);
+    add_switch(own, {"--inspect", "Print what the launches consist of, and launch nothing. Needs no GPU."},
+               is_inspection_);
     add_value(own, {"--times", "Launch each one so often, and count the different outcomes.", "N"}, times_);
     add_switch(own, {"--guard", "Place unmapped memory behind each buffer, then before it."}, is_guarded_);
     add_value(own, {"--poison", "Fill memory that the kernel must not read with this byte.", "BYTE"},
@@ -84,6 +90,11 @@ int ReplayCommand::run() {
     request.is_timed = is_timed_;
     request.stops = stops_;
     if (Status parsed = parse(request); !parsed.ok()) return refuse(parsed.message());
+    if (is_inspection_) {
+        const std::optional<std::vector<LaunchFile>> launches =
+            selected_launches(request.place, request.runs, request.calls);
+        return launches ? inspect_launches(*launches) : kReplayTrouble;
+    }
     return replay(request);
 }
 

@@ -28,6 +28,7 @@ class ReplayCommand final : public Command {
     std::string code_;
     std::string level_;
     std::string python_;
+    bool is_inspection_ = false;
 };
 
 }  // namespace aoti_dbg::cli

@@ -93,7 +93,7 @@ class Pass {
 
 int replay_one(const ReplayRequest& request, Driver& driver, const LaunchFile& file, std::uint32_t& pass) {
     if (Status loaded = load(driver, request, file); !loaded.ok()) return report_trouble(loaded);
-    TensorFiles tensors(file.events);
+    TensorFiles tensors(file.events, file.files);
     const std::vector<LaunchedOptions> passes = passes_of(request);
     for (pass = 0; pass < passes.size(); ++pass) {
         const bool is_last = pass + 1 == passes.size();
@@ -144,7 +144,7 @@ int describe_fault(const ReplayRequest& request, const LaunchFile& file, std::ui
     const FaultDump dump;
     const Result<std::unique_ptr<Driver>> driver = Driver::open();
     if (!driver.ok() || !load(*driver.value(), request, file).ok()) return kReplayTrouble;
-    TensorFiles tensors(file.events);
+    TensorFiles tensors(file.events, file.files);
     Launched launched(*driver.value(), file, tensors, passes_of(request)[pass]);
     if (!launched.prepare().ok() || !launched.begin().ok()) return kReplayTrouble;
     await_fault(*driver.value());

@@ -26,6 +26,7 @@ NAMES = {
     r"diff\d*\.json": "diff",
     r"ranks\d*\.json": "diff-ranks",
     r"run\d+-call\d+\.json": "launch",
+    r"manifest\.json": "bundle",
     r"models\.jsonl": "models",
     r"library\.json": "library",
 }

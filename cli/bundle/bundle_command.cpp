@@ -1,0 +1,70 @@
+// See bundle_command.hpp.
+#include "cli/bundle/bundle_command.hpp"
+
+#include "base/message.hpp"
+#include "base/words.hpp"
+#include "cli/bundle/bundle_writer.hpp"
+#include "cli/bundle/manifest_of.hpp"
+#include "cli/print.hpp"
+#include "cli/replay/selected_launches.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+constexpr int kNotWritten = 1;
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  aoti-dbg bundle --output bug.aotidbg captured\n"
+    "  aoti-dbg bundle --calls 41 --output one.aotidbg captured\n"
+    "  aoti-dbg bundle --redact --output shared.aotidbg bug.aotidbg\n"
+    "  aoti-dbg replay bug.aotidbg\n"
+    "\n"
+    "Exit codes: 0 written, 1 not written, 2 wrong command line.\n";
+
+int failure(ErrorCode code, const Status& status) {
+    error_message(code, "%s.", status.message().c_str());
+    return kNotWritten;
+}
+
+int bundle(const std::vector<LaunchFile>& launches, const std::string& output, bool is_redacted) {
+    // What was redacted before stays redacted.
+    const Result<std::optional<BundleManifest>> earlier = manifest_of(launches.front());
+    if (!earlier.ok()) return failure(ErrorCode::unreadable_recording, earlier.status());
+    if (earlier.value() && earlier.value()->is_redacted) is_redacted = true;
+    const Result<BundleContents> contents = bundle_contents(launches, is_redacted, AOTI_DBG_VERSION);
+    if (!contents.ok()) return failure(ErrorCode::command_failed, contents.status());
+    const Result<std::uint64_t> bytes = write_bundle(output, contents.value(), *launches.front().files);
+    if (!bytes.ok()) return failure(ErrorCode::output_not_written, bytes.status());
+    return print(output + ": " + memory_text(bytes.value()) + ". " + contents.value().manifest.contains +
+                 "\n");
+}
+
+}  // namespace
+
+void BundleCommand::add_to(CLI::App& app) {
+    CLI::App& own = declare(app, "Write captured launches to one file, to replay elsewhere.", kExamples);
+    add_value(own, {"place", "An output directory, or another bundle (default: aoti_dbg)."}, place_);
+    add_value(own, {"--output", "The file to create, such as bug.aotidbg.", "FILE"}, output_);
+    add_value(own, {"--runs", "Only launches of these runs, as --runs of run.", "RUNS"}, runs_);
+    add_value(own, {"--calls", "Only these calls of each run, as --calls of run.", "CALLS"}, calls_);
+    add_switch(own, {"--redact", "Replace the contents of tensors by random data, and leave out results."},
+               is_redacted_);
+}
+
+int BundleCommand::run() {
+    if (output_.empty()) return refuse("--output is missing. Name the file to create: --output bug.aotidbg.");
+    Window runs;
+    Window calls;
+    for (const auto& [text, window, flag] :
+         {std::tuple(&runs_, &runs, "--runs"), std::tuple(&calls_, &calls, "--calls")}) {
+        if (text->empty()) continue;
+        const Result<Window> parsed = parse_window(*text);
+        if (!parsed.ok()) return refuse(std::string(flag) + ": " + parsed.status().message());
+        *window = parsed.value();
+    }
+    const std::optional<std::vector<LaunchFile>> launches = selected_launches(place_, runs, calls);
+    return launches ? bundle(*launches, output_, is_redacted_) : kNotWritten;
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,36 @@
+// What goes into a bundle: the smallest part of a recording with which its launches can be replayed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "cli/replay/launch_files.hpp"
+#include "serializer/bundle_manifest.hpp"
+
+namespace aoti_dbg::cli {
+
+/// A member of the bundle. Its contents are a text, or those of a file of the recording.
+struct BundlePart {
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::string text;
+    std::string file;                   // empty: `text`
+    std::optional<std::uint64_t> seed;  // of the random contents that replace those of the `.pt` file
+};
+
+struct BundleContents {
+    BundleManifest manifest;
+    std::vector<BundlePart> parts;  // all but the manifest
+};
+
+/// Returns the contents of a bundle of these launches, which are at least one and of one recording. Fails if
+/// the code of a launch or a tensor before it is missing. A redacted bundle has random contents instead of
+/// tensors, and no results.
+Result<BundleContents> bundle_contents(const std::vector<LaunchFile>& launches, bool is_redacted,
+                                       const std::string& created_by);
+
+}  // namespace aoti_dbg::cli

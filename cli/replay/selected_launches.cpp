@@ -1,0 +1,53 @@
+#include "cli/replay/selected_launches.hpp"
+
+#include "base/message.hpp"
+#include "cli/bundle/bundle_files.hpp"
+#include "cli/tensor_files.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+/// Opens each file that the launches name, which verifies its checksum. Without this, a damaged tensor of a
+/// bundle would count as one that was not saved.
+Status check_members(const std::vector<LaunchFile>& launches) {
+    TensorFiles tensors(launches.front().events, launches.front().files);
+    if (Status index = tensors.read_index(); !index.ok()) return index;
+    for (const LaunchFile& file : launches) {
+        std::vector<std::string> paths = files_beside(file);
+        for (const LaunchTensor& tensor : file.launch.tensors)
+            for (const EventSide side : {EventSide::before, EventSide::after})
+                if (const auto saved = tensors.saved_at(
+                        {side, file.launch.run, file.launch.call, tensor.position, tensor.label}))
+                    paths.push_back(saved->file);
+        for (const std::string& path : paths)
+            if (const Result<FileContents> opened = file.files->open(path); !opened.ok())
+                return opened.status();
+    }
+    return {};
+}
+
+}  // namespace
+
+std::optional<std::vector<LaunchFile>> selected_launches(const std::string& place, const Window& runs,
+                                                         const Window& calls) {
+    Result<std::vector<LaunchFile>> files = launches_of(place);
+    if (!files.ok()) {
+        error_message(ErrorCode::nothing_recorded, "%s.", files.status().message().c_str());
+        return std::nullopt;
+    }
+    std::erase_if(files.value(), [&](const LaunchFile& file) {
+        return !runs.holds(file.launch.run) || !calls.holds(file.launch.call);
+    });
+    if (files.value().empty()) {
+        error_message(ErrorCode::no_match, "no captured launch in %s is selected. Change --runs or --calls.",
+                      place.c_str());
+        return std::nullopt;
+    }
+    if (const Status checked = is_bundle(place) ? check_members(files.value()) : Status(); !checked.ok()) {
+        error_message(ErrorCode::unreadable_recording, "%s.", checked.message().c_str());
+        return std::nullopt;
+    }
+    return std::move(files.value());
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,18 @@
+// The captured launches that a command line selects.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/replay/launch_files.hpp"
+#include "config/window.hpp"
+
+namespace aoti_dbg::cli {
+
+/// Returns the launches of an output directory, of a bundle, or of one file. Prints an error if there is
+/// none, or if a part of a bundle that they need is damaged.
+std::optional<std::vector<LaunchFile>> selected_launches(const std::string& place, const Window& runs,
+                                                         const Window& calls);
+
+}  // namespace aoti_dbg::cli
