@@ -10,8 +10,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The launches of one run that are captured, by their calls. An op makes call 0.
-constexpr int kCaptured = 5;
+/// The calls of one run: call 0 is an op, and the others are kernels.
+constexpr int kCalls = 6;
+constexpr int kKernels = 5;
 /// With that op's own, the driver counts this many launches in a run.
 constexpr int kLaunches = 6;
 
@@ -31,7 +32,7 @@ Lines files_with(const fs::path& out, const std::string& extension) {
 Lines records_of(const Lines& runs) {
     Lines names;
     for (const std::string& run : runs)
-        for (int call = 1; call <= kCaptured; ++call)
+        for (int call = 0; call < kCalls; ++call)
             names.push_back("run" + run + "-call000" + std::to_string(call) + ".json");
     return names;
 }
@@ -65,9 +66,9 @@ TEST_CASE("The launches of exactly the runs with a finding stay, and each replay
     CHECK(watched.outcome.out == bare.out);
     CHECK(watched.outcome.exit_code == bare.exit_code);
     CHECK(files_with(watched.out(), ".json") == records_of({"0001", "0004"}));
-    CHECK(files_with(watched.out(), ".image").size() == kCaptured);
-    CHECK(contains(watched.outcome.err, "; 10 launches captured; 25 removed with their runs; "));
-    check_that_all_replay(watched.out(), 2 * kCaptured);
+    CHECK(files_with(watched.out(), ".image").size() == kKernels);
+    CHECK(contains(watched.outcome.err, "; 12 launches captured; 30 removed with their runs; "));
+    check_that_all_replay(watched.out(), 2 * kCalls);
 }
 
 TEST_CASE("A finding names the command that replays its launch") {
@@ -101,7 +102,7 @@ TEST_CASE("Without a finding no launch and no tensor stays") {
     const Preloaded watched = recorded(4, {{"AOTI_DBG_CAPTURE_ON", "finding"}}, {"--negative", "0"});
     CHECK_FALSE(fs::exists(watched.out() / "launches"));
     CHECK(saved(watched).empty());
-    CHECK(contains(watched.outcome.err, "; 0 launches captured; 20 removed with their runs; "));
+    CHECK(contains(watched.outcome.err, "; 0 launches captured; 24 removed with their runs; "));
 }
 
 TEST_CASE("The launches of the last runs stay with their tensors, however many runs there were") {
@@ -116,7 +117,7 @@ TEST_CASE("Launches of threads and streams that end their runs in any order stay
     const Preloaded watched = recorded(60, {{"AOTI_DBG_CAPTURE_ON", "always"}, {"AOTI_DBG_KEEP", "last:3"}},
                                        {"--threads", "3", "--streams", "blocking,nonblocking,per_thread"});
     const Lines records = files_with(watched.out(), ".json");
-    CHECK(records.size() >= 3 * kCaptured);
+    CHECK(records.size() >= 3 * kKernels);
     for (const std::string& record : records)
         CHECK(fs::is_directory(watched.out() / "tensors" / record.substr(0, record.find('-'))));
     check_that_all_replay(watched.out(), records.size());
