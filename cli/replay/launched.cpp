@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/fnv.hpp"
+#include "cli/replay/tensor_span.hpp"
 #include "stats_kernels/logical_walk.hpp"
 
 namespace aoti_dbg::cli {
@@ -12,15 +13,6 @@ namespace {
 constexpr std::uint64_t kTensorMapBytes = 128;
 /// Kernels may rely on the alignment that their pointers had.
 constexpr std::uint64_t kAlignment = 256;
-
-std::uint64_t span_of(const TensorFacts& facts) {
-    std::uint64_t last = 0;
-    for (std::size_t d = 0; d < facts.sizes.size(); ++d) {
-        if (facts.sizes[d] == 0) return 0;
-        last += static_cast<std::uint64_t>((facts.sizes[d] - 1) * facts.strides[d]);
-    }
-    return (last + 1) * element_size(facts.measured_dtype);
-}
 
 /// Calls `visit(offset of the element in the tensor's memory, offset among contiguous elements)` for pieces
 /// that are contiguous in both.

@@ -42,9 +42,13 @@ void add_for_kernel(const Evidence& evidence, std::vector<std::string>& advice) 
             "it printed none, this was another fault");
     const bool is_known = evidence.device || evidence.by_markers || evidence.by_assertion;
     if (evidence.faulted && evidence.is_captured) {
-        advice.push_back("run the launch alone, also under compute-sanitizer: " + tool_text(evidence) +
-                         " replay --runs " + std::to_string(evidence.faulted->run) + " --calls " +
-                         std::to_string(evidence.faulted->call) + " " + shell_text({evidence.end.folder}));
+        const char* const what = evidence.is_captured_op
+                                     ? "write a script that runs the op alone: "
+                                     : "run the launch alone, also under compute-sanitizer: ";
+        advice.push_back(
+            what + tool_text(evidence) + " replay --runs " + std::to_string(evidence.faulted->run) +
+            " --calls " + std::to_string(evidence.faulted->call) +
+            (evidence.is_captured_op ? " --python op.py " : " ") + shell_text({evidence.end.folder}));
         return;
     }
     if (is_known && evidence.faulted && evidence.faulted->call != ring::kNoCall) {
