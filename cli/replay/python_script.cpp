@@ -321,10 +321,15 @@ std::string header_of(const LaunchFile& file, const RecordedModel& model, const 
 Status write_new(const std::string& path, const std::string& text) {
     const Descriptor file(
         open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666));
-    if (file.number() < 0) return file_failure("cannot create", path, errno);
+    const auto failed = [&path](const char* what, int error) {
+        const std::string remedy = error == EEXIST ? "Set --python to another file."
+                                                   : remedy_for(error, "--python", PlaceKind::file);
+        return Status::error(file_failure(what, path, error).message() + ". " + remedy);
+    };
+    if (file.number() < 0) return failed("cannot create", errno);
     const int error = write_fully(file.number(), text.data(), text.size());
     if (error != 0) unlink(path.c_str());
-    return error == 0 ? Status() : file_failure("cannot write", path, error);
+    return error == 0 ? Status() : failed("cannot write", error);
 }
 
 }  // namespace
@@ -333,7 +338,8 @@ Result<PythonScript> python_script(const LaunchFile& file, const std::string& ke
     const LaunchRecord& launch = file.launch;
     const bool is_op = launch.kind == LaunchKind::op;
     if (launch.arguments.empty())
-        return Status::error("the arguments of " + launch.kernel + " are not recorded");
+        return Status::error("the arguments of " + launch.kernel + " are not recorded" +
+                             (is_op ? "" : ". Capture the launch again"));
     const RecordedModel model = model_of(file);
     PythonScript script;
     if (!is_op) script.kernel = triton_source(model, launch);
@@ -354,8 +360,10 @@ Result<PythonScript> python_script(const LaunchFile& file, const std::string& ke
     if (parts.finds_op) script.text += kFinding;
     script.text += "\n" + tensors.loaded();
     if (!is_op) script.text += kernel_setup(launch, kernel_file);
-    script.text += parts.call + "results_are_equal = [\n" + parts.checks + "]\n";
-    script.text += "sys.exit(0 if all(results_are_equal) else 1)\n";
+    script.text += parts.call;
+    script.text += parts.checks.empty() ? "print(\"the recording has no results of this call\")\n"
+                                        : "results_are_equal = [\n" + parts.checks +
+                                              "]\nsys.exit(0 if all(results_are_equal) else 1)\n";
     return script;
 }
 
@@ -363,9 +371,11 @@ Status write_script(const LaunchFile& file, const std::string& path) {
     const fs::path kernel = fs::path(path).replace_extension(".kernel.py");
     const Result<PythonScript> script = python_script(file, kernel.filename().string());
     if (!script.ok()) return script.status();
-    if (!script.value().kernel.empty())
-        if (Status failed = write_new(kernel.string(), script.value().kernel); !failed.ok()) return failed;
-    return write_new(path, script.value().text);
+    Status written = write_new(path, script.value().text);
+    if (!written.ok() || script.value().kernel.empty()) return written;
+    written = write_new(kernel.string(), script.value().kernel);
+    if (!written.ok()) unlink(path.c_str());
+    return written;
 }
 
 }  // namespace aoti_dbg::cli

@@ -50,24 +50,25 @@ std::string without_indent(std::string_view text) {
     return plain;
 }
 
-/// A wrapper is a Python text, in which a backslash is written twice.
+/// A wrapper has the source in a Python text, where backslashes and quotes can have a backslash in front.
 std::string unescaped(std::string_view text) {
     std::string plain;
     for (std::size_t at = 0; at < text.size(); ++at) {
+        const char next = at + 1 < text.size() ? text[at + 1] : ' ';
+        if (text[at] == '\\' && (next == '\\' || next == '\'')) ++at;
         plain += text[at];
-        if (text[at] == '\\' && at + 1 < text.size() && text[at + 1] == '\\') ++at;
     }
     return plain;
 }
 
-/// A kernel of the author can have several versions, scale_0 and scale_1, which have one name in the code.
+/// A kernel of the author can have several versions, scale_0 and scale_1, which may share a name in the code.
 std::string_view source_in(std::string_view wrapper, const LaunchRecord& launch) {
     for (const std::string& place :
-         {launch.kernel + " = async_compile.triton(", "call_" + launch.kernel + "("}) {
-        const std::size_t at = wrapper.find(place);
-        if (at != std::string_view::npos) return find_kernel_source(wrapper.substr(at), launch.function);
-    }
-    return find_kernel_source(wrapper, launch.function);
+         {launch.kernel + " = async_compile.triton(", "call_" + launch.kernel + "("})
+        if (const std::size_t at = wrapper.find(place); at != std::string_view::npos)
+            wrapper.remove_prefix(at);
+    const std::string_view source = find_kernel_source(wrapper, launch.function);
+    return source.empty() ? find_kernel_source(wrapper, launch.kernel) : source;
 }
 
 }  // namespace

@@ -53,9 +53,12 @@ int write_python(const std::vector<LaunchFile>& files, const std::string& path) 
             files.size(), list.c_str());
         return kReplayTrouble;
     }
-    if (const Status written = write_script(files.front(), path); !written.ok())
-        return report_trouble(Status::error("cannot write a script for " + place_of(files.front().launch) +
-                                            ": " + written.message()));
+    if (const Status written = write_script(files.front(), path); !written.ok()) {
+        std::string why = written.message();
+        if (why.ends_with('.')) why.pop_back();
+        return report_trouble(
+            Status::error("cannot write a script for " + place_of(files.front().launch) + ": " + why));
+    }
     return print(path + " repeats " + place_of(files.front().launch) + "\n") == 0 ? 0 : kReplayTrouble;
 }
 

@@ -19,10 +19,13 @@ constexpr std::uint64_t kAlignment = 64;
 
 // What the script defines itself, and words of Python that may be names of weights.
 constexpr std::string_view kReserved[] = {
-    "torch", "sys",    "pathlib",   "load",    "restore", "bits",   "check", "find_op", "arguments",
-    "op",    "result", "RECORDING", "results", "kernel",  "stream", "in",    "is",      "as",
-    "or",    "and",    "not",       "if",      "for",     "from",   "with",  "lambda",  "pass",
-    "class", "def",    "del",       "global",  "None",    "True",   "False"};
+    " torch sys pathlib load restore bits check find_op arguments op result RECORDING ",
+    " results results_are_equal lists kernels compiler source extern_kernels aten device inf nan "
+    "AsyncCompile ",
+    " kernel stream tuple slice print all len str sorted getattr in is ",
+    " as or and not if for from with lambda pass class def ",
+    " del global None True False assert async await break continue elif else ",
+    " except finally import nonlocal raise return try while yield "};
 
 std::string tuple_of(const std::vector<std::int64_t>& numbers) {
     std::string text = "(";
@@ -118,9 +121,12 @@ std::string ScriptTensors::new_name(const std::string& label) const {
     std::string name;
     for (const char c : label)
         name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-    if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) name.insert(0, "t");
+    const bool is_number = name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0;
+    if (is_number || name.starts_with("memory")) name.insert(0, "t_");
     const auto is_used = [&] {
-        return std::ranges::find(kReserved, name) != std::end(kReserved) ||
+        const std::string word = " " + name + " ";
+        return std::ranges::any_of(kReserved,
+                                   [&](std::string_view line) { return line.find(word) != line.npos; }) ||
                std::ranges::any_of(taken_, [&](const Taken& taken) { return taken.variable == name; });
     };
     const std::string plain = name;

@@ -12,7 +12,7 @@ inline std::uint64_t span_of(const TensorFacts& facts) {
     std::uint64_t last = 0;
     for (std::size_t d = 0; d < facts.sizes.size(); ++d) {
         if (facts.sizes[d] == 0) return 0;
-        last += static_cast<std::uint64_t>((facts.sizes[d] - 1) * facts.strides[d]);
+        last += static_cast<std::uint64_t>(facts.sizes[d] - 1) * static_cast<std::uint64_t>(facts.strides[d]);
     }
     return (last + 1) * element_size(facts.measured_dtype);
 }

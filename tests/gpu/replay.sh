@@ -72,8 +72,29 @@ replay_silent_case() {
     return "$failed"
 }
 
+# written NAME: a script for each captured call, in NAME/scripts.
+written() {
+    local record scripts=$case_folder/$1/scripts
+    rm -rf "$scripts" && mkdir "$scripts"
+    for record in "$case_folder/$1"/out/launches/run*.json; do
+        "$build/aoti-dbg" replay --python "$scripts/$(basename "$record" .json).py" "$record" >/dev/null || return
+    done
+}
+
+# Ops and kernels of torch.compile and of a package, repeated through PyTorch.
+replay_scripts_case() {
+    need_gpu || return
+    captured compiled 'triton_*,scale_rows*,square*,extern_kernels.*' "$python" -W ignore "$root/tests/gpu/compiled_victim.py" kernels &
+    captured package 'triton_*,aoti_torch_*' "$python" -W ignore "$root/tests/gpu/diff_victim.py" "$case_folder/layers.pt2" &
+    wait
+    written compiled && written package &&
+        "$python" -W ignore "$root/tests/gpu/repeat_scripts.py" "$case_folder"/{compiled,package}/scripts &&
+        grep -l 'kernel.run(' "$case_folder"/package/scripts/*.py && grep -l 'find_op(' "$case_folder"/package/scripts/*.py
+}
+
 replay_cases() {
     check "replay: kernels equal to their records" replay_equal_case
+    check "replay: scripts of ops and kernels" replay_scripts_case
     check "replay: an illegal memory access" replay_fault_case
     check "replay: errors that the program does not notice" replay_silent_case
 }

@@ -63,7 +63,8 @@ TEST_CASE("The script of an op loads its tensors, calls it and checks what it wr
 
     const Outcome again = replay(watched.out(), {"--calls", "0", "--python", script.string()});
     CHECK(again.exit_code == 2);
-    CHECK(contains(again.err, "cannot create " + script.string() + ": file exists"));
+    CHECK(contains(again.err,
+                   "cannot create " + script.string() + ": file exists. Set --python to another file.\n"));
     CHECK(read_text(script) == text);
 }
 
@@ -81,6 +82,15 @@ TEST_CASE("The script of a Triton kernel comes with the kernel's source") {
     CHECK(contains(text, "\nkernel.run(buf1, l1_bias, 128, stream=stream)\n"));
     CHECK(contains(text, "    check(\"buf1\", buf1, "));
     CHECK_FALSE(contains(text, "find_op"));
+    // Neither file is replaced.
+    fs::remove(script);
+    CHECK(replay(watched.out(), {"--calls", "1", "--python", script.string()}).exit_code == 2);
+    CHECK_FALSE(fs::exists(script));
+    // A kernel of the author, with a float among its arguments.
+    const fs::path own = watched.out() / "own.py";
+    CHECK(replay(watched.out(), {"--calls", "5", "--python", own.string()}).exit_code == 0);
+    CHECK(contains(read_text(own), "\nkernel.run(buf5, buf6, 0.5, 128, stream=stream)\n"));
+    CHECK(contains(read_text(watched.out() / "own.kernel.py"), "\ndef add_kernel(src, dst, scale,"));
 }
 
 TEST_CASE("A script that cannot be written is refused with its reason") {

@@ -260,6 +260,11 @@ TEST_CASE("Without a dump, completion markers take precedence over the call that
     CHECK(judge(evidence).advice.front() ==
           "run the launch alone, also under compute-sanitizer: aoti-dbg replay --runs 7 --calls 41 '/tmp/my "
           "out'");
+    evidence.is_captured_op = true;
+    CHECK(
+        judge(evidence).advice.front() ==
+        "write a script that runs the op alone: aoti-dbg replay --runs 7 --calls 41 --python op.py '/tmp/my "
+        "out'");
     const std::string json = kept_json(evidence);
     CHECK(json.find("\"by_markers\": true") != std::string::npos);
     const std::string fingerprint = judge(evidence).fingerprint;

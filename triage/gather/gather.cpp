@@ -13,10 +13,12 @@
 #include <sstream>
 #include <thread>
 
+#include "base/file_bytes.hpp"
 #include "base/words.hpp"
 #include "serializer/cuda_error.hpp"
 #include "serializer/ended_launches.hpp"
 #include "serializer/launch_name.hpp"
+#include "serializer/launch_record.hpp"
 #include "triage/gather/awaited_child.hpp"
 #include "triage/gather/call_facts.hpp"
 #include "triage/gather/driver_lines.hpp"
@@ -91,9 +93,14 @@ bool ran_when_launched(const RecordedCalls& calls, const ring::Call& launch, con
            evidence.device->launch == launch.record->launch;
 }
 
-/// Whether the launch is among the captured ones.
-bool is_captured(const CrashCall& call, const std::string& folder) {
-    return access((folder + "/launches/" + launch_name(call.run, call.call)).c_str(), R_OK) == 0;
+/// Says whether the launch, or the op that it is inside of, is captured.
+void note_captured(const CrashCall& call, const std::string& folder, Evidence& evidence) {
+    constexpr std::uint64_t kMostRecord = std::uint64_t{16} << 20U;
+    const std::string path = folder + "/launches/" + launch_name(call.run, call.call);
+    const Result<std::string> text = read_regular_file(path, "a captured launch", kMostRecord);
+    const Result<LaunchRecord> launch = text.ok() ? read_launch(text.value()) : text.status();
+    evidence.is_captured = launch.ok();
+    evidence.is_captured_op = launch.ok() && launch.value().kind == LaunchKind::op;
 }
 
 /// Adds earlier and in-flight calls. For a device fault, streams matter rather than threads.
@@ -209,7 +216,7 @@ void add_calls(const RecordedProcess& process, const EndedRun& run, Evidence& ev
     if (!evidence.hang) note_waits(ring, evidence);
     if (failed && evidence.reported_failure() == nullptr)
         evidence.notes.push_back("earlier, " + failure_text(*evidence.failed) + ", but later runs succeeded");
-    evidence.is_captured = evidence.faulted && is_captured(*evidence.faulted, evidence.end.folder);
+    if (evidence.faulted) note_captured(*evidence.faulted, evidence.end.folder, evidence);
     add_neighbors(ring, calls, about, evidence);
     if (about) add_call_facts(process, calls, *about, *reported_call(evidence), evidence);
     add_memory_facts(process, reported, evidence);
@@ -351,8 +358,10 @@ Evidence gather(const EndedRun& run) {
         // No process is chosen for a program that exited successfully.
         if (chosen == nullptr) evidence.end = end_of(run, found);
         if (found != nullptr) chosen = found;
-        evidence.is_captured = chosen != nullptr && chosen->folder == evidence.end.folder &&
-                               is_captured(*evidence.found, chosen->folder);
+        evidence.is_captured = false;
+        evidence.is_captured_op = false;
+        if (chosen != nullptr && chosen->folder == evidence.end.folder)
+            note_captured(*evidence.found, chosen->folder, evidence);
         add_variables(chosen, evidence);
     }
     evidence.has_dead_context = chosen != nullptr && chosen->has_dead_context;

@@ -39,9 +39,12 @@ std::string nothing_recorded(const Evidence& evidence) {
 bool add_replay(const Evidence& evidence, std::vector<std::string>& advice) {
     const CrashCall* const launch = evidence.call();
     if (launch == nullptr || !evidence.is_captured) return false;
-    advice.push_back("run the launch alone, also under compute-sanitizer: " + tool_text(evidence) +
-                     " replay --runs " + std::to_string(launch->run) + " --calls " +
-                     std::to_string(launch->call) + " " + shell_text({evidence.end.folder}));
+    const char* const what = evidence.is_captured_op ? "write a script that runs the op alone: "
+                                                     : "run the launch alone, also under compute-sanitizer: ";
+    advice.push_back(what + tool_text(evidence) + " replay --runs " + std::to_string(launch->run) +
+                     " --calls " + std::to_string(launch->call) +
+                     (evidence.is_captured_op ? " --python op.py " : " ") +
+                     shell_text({evidence.end.folder}));
     return true;
 }
 
