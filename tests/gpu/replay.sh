@@ -62,14 +62,34 @@ replay_silent_case() {
     captured silent '*' "$python" -W ignore "$root/tests/gpu/replay_victim.py"
     past=$(launch_of silent pick_rows) unset=$(launch_of silent add_to) race=$(launch_of silent count_blocks)
     shows 0 'equal to the record' "$past" || failed=1
-    shows 3 'read.* past the end of ' --guard "$past" && grep -q 'replay_victim.py:27' "$case_folder/shown" || failed=1
+    shows 3 'read.* past the end of ' --guard "$past" && grep -q '^  at .*[.]py:' "$case_folder/shown" || failed=1
     shows 0 'equal to the record' "$unset" || failed=1
     shows 1 'reads memory that nobody wrote' --poison ff "$unset" || failed=1
     shows 1 'different outcomes in 50 launches' --times 50 "$race" || failed=1
     shows 0 'equal to the record' "$(launch_of silent copy_tiles)" || failed=1
     shows 0 ' GB/s' --bench "$unset" || failed=1
-    compute-sanitizer "$build/aoti-dbg" replay --guard "$past" | head -n 20
+    "$build/aoti-dbg" bundle --runs 0 --output "$case_folder/past.aotidbg" "$case_folder/silent/out" || failed=1
+    shows 3 'read.* past the end of ' --guard --calls 0 "$case_folder/past.aotidbg" || failed=1
+    compute-sanitizer "$build/aoti-dbg" replay --guard "$past" >"$case_folder/shown" 2>&1
+    grep 'Invalid __global__ read' "$case_folder/shown" | head -n 1 | grep . || failed=1
     return "$failed"
+}
+
+# Every kernel of models that no other test knows.
+replay_models_case() {
+    need_gpu || return
+    captured models '*' "$python" -W ignore "$root/tests/gpu/replay_models.py"
+    replayed models 0 >"$case_folder/shown" || { grep -v 'an op; \|equal to the record' "$case_folder/shown"; return 1; }
+    echo "note: $(grep -c ': equal to the record$' "$case_folder/shown") launches equal, $(grep -c 'an op; ' "$case_folder/shown") ops"
+    "$build/aoti-dbg" bundle --output "$case_folder/models.aotidbg" "$case_folder/models/out" && shows 0 'equal' "$case_folder/models.aotidbg" >/dev/null
+}
+
+# The library keeps the launch that faults, and those of a run with a finding.
+replay_kept_case() {
+    need_gpu || return
+    run_in kept 280 "$build/aoti-dbg" run --triage --capture-on fault --out "$case_folder/kept/out" -- "$python" -W ignore \
+        "$root/tests/gpu/compiled_victim.py" fault
+    replayed kept 3 && grep -q '^  at ' "$case_folder/kept/replay" && grep ' replay ' "$case_folder/kept/out/report.txt"
 }
 
 # written NAME: a script for each captured call, in NAME/scripts.
@@ -96,5 +116,7 @@ replay_cases() {
     check "replay: kernels equal to their records" replay_equal_case
     check "replay: scripts of ops and kernels" replay_scripts_case
     check "replay: an illegal memory access" replay_fault_case
+    check "replay: all kernels of six models" replay_models_case
+    check "replay: the launch that faults is kept" replay_kept_case
     check "replay: errors that the program does not notice" replay_silent_case
 }
