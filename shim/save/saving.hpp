@@ -24,7 +24,7 @@ class Saving {
     /// may use it until the process ends.
     /// `run_files` go with the tensors of their run, and may be null.
     static Saving* start(const Options& options, const std::string& out, const std::string& here,
-                         RunFiles* run_files);
+                         RunFiles* run_files = nullptr);
 
     [[nodiscard]] TensorWriters& writers() { return writers_; }
     [[nodiscard]] Staging& staging() { return *staging_; }
