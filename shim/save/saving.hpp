@@ -46,6 +46,9 @@ class Saving {
     /// If AOTI_DBG_SYNC is set, waits until everything handed over is on disk. Call this before and after
     /// each call.
     void sync();
+    /// Waits until what has arrived is on disk, as long as something reaches it. The handler of a fatal
+    /// signal may call this.
+    void flush();
 
     void end_of_run(std::uint32_t run, bool had_finding) { writers_.end_of_run(run, had_finding); }
 
