@@ -13,6 +13,7 @@
 #include "shim/calls/thread_state.hpp"
 #include "shim/calls/unwound_calls.hpp"
 #include "shim/faults/reporter.hpp"
+#include "shim/runtime/fatal_work.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/tally.hpp"
 
@@ -48,6 +49,7 @@ void note_and_pass_on(int signal, siginfo_t* info, void* context) {
     g_dying.store(getpid());
     const long thread = syscall(SYS_gettid);
     note_end_by(*info, static_cast<std::uint32_t>(thread), context);
+    if (auto* const work = g_work_before_fatal_end.load(std::memory_order_acquire)) work();
     start_reporter({signal, -1});
     struct sigaction by_default {};
     by_default.sa_handler = SIG_DFL;

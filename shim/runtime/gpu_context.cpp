@@ -1,6 +1,7 @@
 #include "shim/runtime/gpu_context.hpp"
 
 #include "base/message.hpp"
+#include "shim/runtime/ended_context.hpp"
 #include "shim/runtime/launch_count.hpp"
 #include "stats_kernels/device_job.hpp"
 
@@ -88,6 +89,7 @@ CUresult GpuContext::launch(CUstream stream, std::uint32_t blocks, void* paramet
 }
 
 void GpuContext::note_failure(CUresult result) {
+    note_context_error(result);
     if (is_end_of_context(result)) return give_up();
     if (!usable_.exchange(false)) return;
     message(Severity::warn,

@@ -6,6 +6,7 @@
 
 #include "base/message.hpp"
 #include "serializer/cuda_error.hpp"
+#include "shim/runtime/ended_context.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -57,6 +58,7 @@ StreamState state_of(GpuContext& gpu, const StreamKey& stream) {
     const CUresult result = gpu.api().cuStreamQuery(stream.handle);
     if (result == CUDA_ERROR_NOT_READY) return StreamState::busy;
     if (is_end_of_context(result)) gpu.give_up();
+    note_context_error(result);
     return result == CUDA_SUCCESS || is_end_of_context(result) ? StreamState::done : StreamState::lost;
 }
 

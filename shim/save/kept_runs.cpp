@@ -61,6 +61,11 @@ void KeptRuns::end_other_file(std::uint32_t run) {
     end_file(run, {});
 }
 
+void KeptRuns::note_incomplete(std::uint32_t run) {
+    const auto found = runs_.find(run);
+    if (found != runs_.end()) found->second.is_cut = for_fault_;
+}
+
 void KeptRuns::end_run(std::uint32_t run, bool had_finding) {
     gone_.erase(run);
     const auto found = runs_.find(run);
@@ -100,7 +105,7 @@ void KeptRuns::release_older() {
     auto newest = runs_.rbegin();
     for (; newest != runs_.rend() && in_a_row < last_; ++newest) {
         const Run& run = newest->second;
-        if (!run.has_ended || !run.stays || run.goes) continue;
+        if (!run.has_ended || !run.stays || run.goes || run.is_cut) continue;
         in_a_row = run.under_way == 0 ? in_a_row + 1 : 0;
     }
     if (in_a_row < last_) return;

@@ -42,8 +42,10 @@ class KeptRuns {
     static constexpr std::size_t kMostGone = 4096;
 
     /// Keeps the last `last` whole runs, or all if `last` is 0. With `only_findings`, keeps only runs that
-    /// had a finding.
-    KeptRuns(std::uint32_t last, bool only_findings) : last_(last), only_findings_(only_findings) {}
+    /// had a finding. With `for_fault`, a run replaces no other if tensors of it never arrived: they may lack
+    /// because an earlier run faulted.
+    KeptRuns(std::uint32_t last, bool only_findings, bool for_fault = false)
+        : last_(last), only_findings_(only_findings), for_fault_(for_fault) {}
 
     /// Returns whether any run may be removed. If not, nothing is tracked.
     [[nodiscard]] bool any_may_go() const { return last_ != 0 || only_findings_; }
@@ -57,6 +59,8 @@ class KeptRuns {
     void end_file(std::uint32_t run, KeptFile file, std::uint64_t index_bytes = 0);
     /// Ends a file that begin_file() announced and that the caller tracks itself.
     void end_other_file(std::uint32_t run);
+    /// Records that the bytes of a tensor of the run never arrived. Call it before the file ends.
+    void note_incomplete(std::uint32_t run);
     void end_run(std::uint32_t run, bool had_finding);
     /// Removes all runs, because the program ended without a fault.
     void remove_all();
@@ -90,6 +94,7 @@ class KeptRuns {
         std::uint64_t index_bytes = 0;
         std::uint32_t under_way = 0;
         bool has_others = false;  // files that the caller tracks
+        bool is_cut = false;      // some tensors never arrived
         bool has_ended = false;
         bool stays = false;  // unless newer runs or lack of room remove it
         bool goes = false;
@@ -104,6 +109,7 @@ class KeptRuns {
 
     std::uint32_t last_;
     bool only_findings_;
+    bool for_fault_;
     Runs runs_;
     std::deque<std::uint32_t> ready_;  // runs to remove, without unfinished files
     std::vector<std::string> empty_folders_;

@@ -12,6 +12,8 @@ namespace {
 
 // If the writers make no progress for this long, the disk hangs and no thread waits any longer.
 constexpr std::uint32_t kPatienceMs = 10'000;
+// After a fault, the last tensors never arrive.
+constexpr std::uint64_t kPatienceAtFatalEndNs = 300'000'000;
 // How long the destruction of a context waits for its device.
 constexpr std::uint64_t kPatienceAtEndNs = 2'000'000'000;
 
@@ -99,6 +101,11 @@ void Saving::end_contexts(Goes goes) {
 void Saving::sync() {
     if (!syncs_ || !arrivals_.drain(std::uint64_t{kPatienceMs} * 1'000'000)) return;
     (void)writers_.drain(kPatienceMs);
+}
+
+void Saving::flush() {
+    (void)arrivals_.drain(kPatienceAtFatalEndNs);
+    writers_.drain_while_writing();
 }
 
 /// Writes everything, however long that takes, but does not wait for a hung disk.

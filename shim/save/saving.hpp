@@ -24,7 +24,7 @@ class Saving {
     /// may use it until the process ends.
     /// `run_files` go with the tensors of their run, and may be null.
     static Saving* start(const Options& options, const std::string& out, const std::string& here,
-                         RunFiles* run_files);
+                         RunFiles* run_files = nullptr);
 
     [[nodiscard]] TensorWriters& writers() { return writers_; }
     [[nodiscard]] Staging& staging() { return *staging_; }
@@ -46,6 +46,9 @@ class Saving {
     /// If AOTI_DBG_SYNC is set, waits until everything handed over is on disk. Call this before and after
     /// each call.
     void sync();
+    /// Waits until what has arrived is on disk, as long as something reaches it. The handler of a fatal
+    /// signal may call this.
+    void flush();
 
     void end_of_run(std::uint32_t run, bool had_finding) { writers_.end_of_run(run, had_finding); }
 

@@ -56,6 +56,10 @@ void SavingPart::end_run_file(std::uint32_t run) {
     if (Saving* const its = present(); its != nullptr) its->writers().end_run_file(run);
 }
 
+void SavingPart::flush() const {
+    if (Saving* const its = present(); its != nullptr) its->flush();
+}
+
 void SavingPart::remove_all_at_end() {
     if (Saving* const its = present(); its != nullptr) its->writers().remove_all_at_end();
 }

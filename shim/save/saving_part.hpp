@@ -25,6 +25,8 @@ class SavingPart final : public SessionPart, public RunKeeper {
     void end_run_file(std::uint32_t run) override;
     /// The program ends without what it keeps runs for: finish() removes all runs that may be removed.
     void remove_all_at_end();
+    /// As of Saving.
+    void flush() const;
 
     void context_ends(CUctx_st* context) override;
     void device_ends(int device) override;

@@ -54,7 +54,7 @@ TensorSaver::TensorSaver(const SavingSettings& settings, TensorFolder folder, Sa
       index_(folder_, settings.least_dead),
       say_(std::move(say)),
       budget_(settings.max_bytes, settings.max_files),
-      runs_(settings.keep_last, settings.only_findings) {}
+      runs_(settings.keep_last, settings.only_findings, settings.for_fault) {}
 
 Result<std::unique_ptr<TensorSaver>> TensorSaver::make(const SavingSettings& settings, Say say,
                                                        const FileCalls& calls) {
@@ -290,6 +290,10 @@ void TensorSaver::leave_out(SavingJob& job, LeftOut why) {
         count_gone(job);
     } else {
         count_left_out(why);
+    }
+    if (why == LeftOut::incomplete && settings_.for_fault) {
+        const std::lock_guard lock(mutex_);
+        runs_.note_incomplete(job.run);
     }
     end_job(job, false);
 }

@@ -37,6 +37,7 @@ struct SavingSettings {
     std::uint64_t max_files = UINT64_MAX;
     std::uint32_t keep_last = 0;
     bool only_findings = false;
+    bool for_fault = false;  // keeps the last runs for a fault
     bool portable_names = false;
     RunFiles* run_files = nullptr;                       // go with the tensors of their run
     std::uint64_t least_dead = TensorIndex::kLeastDead;  // of the index, before it is compacted

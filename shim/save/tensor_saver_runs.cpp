@@ -52,7 +52,9 @@ bool TensorSaver::evict_one(Hand& hand) {
 }
 
 void TensorSaver::evict(const EvictedRun& evicted, Hand& hand) {
-    // Update the index first: it must not name a file that does not exist.
+    // These go first: without the tensors they are of no use, even if the process is killed now.
+    if (settings_.run_files != nullptr) settings_.run_files->remove_run(evicted.run);
+    // Then the index: it must not name a file that does not exist.
     if (!evicted.files.empty()) {
         hand.line.clear();
         append_index_evicted(evicted.run, word_of(evicted.why), evicted.files.size(), hand.line);
@@ -72,7 +74,6 @@ void TensorSaver::evict(const EvictedRun& evicted, Hand& hand) {
                                  std::to_string(evicted.run) +
                                  " remain, but the index does not list them. Remove them by hand.");
     }
-    if (settings_.run_files != nullptr) settings_.run_files->remove_run(evicted.run);
     const std::lock_guard lock(index_mutex_);
     index_.compact_if_due();
 }

@@ -55,6 +55,7 @@ SavingSettings saving_settings(const Options& options, const std::string& out, c
     settings.max_files = options.max_files;
     settings.keep_last = options.keep_last;
     settings.only_findings = options.save_on == SaveOn::finding;
+    settings.for_fault = options.capture_on == CaptureOn::fault;
     settings.portable_names = options.portable_names;
     return settings;
 }

@@ -81,6 +81,9 @@ class TensorWriters {
 
     /// Waits until every closed job is on disk. Returns false on timeout.
     bool drain(std::uint32_t patience_ms);
+    /// Drains for some seconds, as long as something reaches the disk in each of them. A signal handler may
+    /// call this.
+    void drain_while_writing();
     /// Drains, writes the last line of the index and ends the threads. Jobs that are not written by then are
     /// left out. Allocates nothing and takes no lock without a deadline, so a signal handler may call it on
     /// the way out.
@@ -121,6 +124,7 @@ class TensorWriters {
     void make_ready(Job& job, Place place = Place::back);
     void wake();
     void leave_rest();
+    [[nodiscard]] std::uint64_t handled() const;
     void print_news();
     [[nodiscard]] bool is_progress_due();
     void print_progress(const char* hint) const;

@@ -38,6 +38,24 @@ bool TensorWriters::drain(std::uint32_t patience_ms) {
     return wait_for([this] { return unfinished_.load(std::memory_order_acquire) == 0; }, patience_ms);
 }
 
+/// Returns a number that changes as long as the threads get on.
+std::uint64_t TensorWriters::handled() const {
+    const SaveProgress now = progress();
+    return now.files + now.removed + now.bytes + now.bytes_handled + now.left_out;
+}
+
+void TensorWriters::drain_while_writing() {
+    // Other threads may save more meanwhile.
+    constexpr unsigned kMostSteps = 10;
+    constexpr std::uint32_t kStep = 1000;
+    std::uint64_t before = handled();
+    for (unsigned step = 0; step < kMostSteps && !drain(kStep); ++step) {
+        const std::uint64_t now = handled();
+        if (now == before) return;
+        before = now;
+    }
+}
+
 /// A thread that is about to sleep holds the lock, unless the fatal signal interrupted it.
 void TensorWriters::wake() {
     const bool locked = lock_with_deadline(mutex_);
@@ -87,12 +105,8 @@ bool TensorWriters::finish_unless_interrupted(std::uint32_t patience_ms) {
         return unfinished_.load(std::memory_order_acquire) == 0 ||
                is_abandoned_.load(std::memory_order_relaxed);
     };
-    const auto done = [this] {
-        const SaveProgress now = progress();
-        return now.files + now.removed + now.bytes + now.bytes_handled + now.left_out;
-    };
-    for (std::uint64_t before = done(); !wait_for(is_over, patience_ms) && done() != before;)
-        before = done();
+    for (std::uint64_t before = handled(); !wait_for(is_over, patience_ms) && handled() != before;)
+        before = handled();
     return finish(0);
 }
 

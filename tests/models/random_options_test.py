@@ -42,6 +42,7 @@ class RandomSets(unittest.TestCase):
         "AOTI_DBG_MAX_BYTES": ["10kB", "1GB", "none", "-1"],
         "AOTI_DBG_MAX_FILES": ["3", "1000", "0"],
         "AOTI_DBG_KEEP": ["first", "last:1", "last:2", "last:"],
+        "AOTI_DBG_CAPTURE_ON": ["always", "finding", "fault", "never"],
         "AOTI_DBG_SAVE_ON": ["always", "finding", "never"],
         "AOTI_DBG_PT_LAYOUT": ["runs", "torch", "flat"],
         "AOTI_DBG_PORTABLE_NAMES": ["1", "0", "x"],

@@ -167,20 +167,32 @@ TEST_CASE("Of many runs the one that faulted stays, with what its launches read"
     CHECK(replay(watched.out(), {"--runs", "6", "--calls", "3"}).exit_code == 0);
 }
 
-TEST_CASE("What is on disk stays if the program is killed or fails") {
-    for (const std::string by : {"0", "9", "11"}) {
-        CAPTURE(by);
-        const Preloaded watched = recorded(9,
-                                           {{"AOTI_DBG_CAPTURE_ON", "fault"},
-                                            {"AOTI_DBG_SYNC", "1"},
-                                            {"FAKE_CUDA_DIE_AT", std::to_string(6 * kLaunches + 4)},
-                                            {"FAKE_CUDA_DIE_BY", by}},
-                                           {});
-        CHECK(watched.outcome.exit_code != 0);
+/// A recording that ends in the launch of call 3 of run 6: by this signal, or with _exit if that is 0.
+Preloaded ended_by(const std::string& signal, const std::string& sync) {
+    return recorded(9,
+                    {{"AOTI_DBG_CAPTURE_ON", "fault"},
+                     {"AOTI_DBG_SYNC", sync},
+                     {"FAKE_CUDA_DIE_AT", std::to_string(6 * kLaunches + 4)},
+                     {"FAKE_CUDA_DIE_BY", signal}},
+                    {});
+}
+
+TEST_CASE("If the program fails or a signal ends it, what the last launch reads is on disk") {
+    for (const std::string signal : {"0", "6", "11"}) {
+        CAPTURE(signal);
+        const Preloaded watched = ended_by(signal, "0");
+        CHECK(std::to_string(watched.outcome.signal) == signal);
+        CHECK(watched.outcome.exit_code == (signal == "0" ? 7 : -1));
         const Outcome replayed = replay(watched.out(), {"--runs", "6", "--calls", "3"});
         CAPTURE(replayed.err);
         CHECK(replayed.exit_code == 0);
     }
+}
+
+TEST_CASE("Of a program that is killed, what is on disk stays") {
+    const Preloaded watched = ended_by("9", "1");
+    CHECK(watched.outcome.signal == 9);
+    CHECK(replay(watched.out(), {"--runs", "6", "--calls", "3"}).exit_code == 0);
 }
 
 TEST_CASE("Options that contradict --capture-on are refused") {

@@ -269,3 +269,22 @@ TEST_CASE("All runs go when nothing faulted, once their files are finished") {
     REQUIRE(second);
     CHECK(second->files == std::vector<KeptFile>{{"b", 0}});
 }
+
+TEST_CASE("For a fault a run replaces no other while tensors of it never arrived") {
+    for (const bool for_fault : {false, true}) {
+        KeptRuns runs(1, false, for_fault);
+        REQUIRE(save(runs, 0, "a"));
+        runs.end_run(0, false);
+        REQUIRE(runs.begin_file(1));
+        runs.note_incomplete(1);
+        runs.end_file(1, {});
+        REQUIRE(save(runs, 1, "b"));
+        runs.end_run(1, false);
+        CHECK(runs.take_evicted().has_value() == !for_fault);
+        // A newer run that is whole replaces both.
+        REQUIRE(save(runs, 2, "c"));
+        runs.end_run(2, false);
+        CHECK(runs.take_evicted()->run == 1);
+        CHECK(runs.take_evicted().has_value() == for_fault);
+    }
+}
