@@ -89,7 +89,7 @@ replay_kept_case() {
     need_gpu || return
     run_in kept 280 "$build/aoti-dbg" run --triage --capture-on fault --out "$case_folder/kept/out" -- "$python" -W ignore \
         "$root/tests/gpu/compiled_victim.py" fault
-    replayed kept 3 && grep -q '^  at ' "$case_folder/kept/replay" && grep ' replay ' "$case_folder/kept/out/report.txt"
+    replayed kept 3 && grep -q '^  at ' "$case_folder/kept/replay" && { grep -q replay "$case_folder/kept/out/report.txt" || { cat "$case_folder/kept/out/report.txt"; return 1; }; }
 }
 
 # written NAME: a script for each captured call, in NAME/scripts.

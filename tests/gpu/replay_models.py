@@ -74,8 +74,9 @@ def sorting():
     def run(index, x):
         rows = torch.nn.functional.embedding(index, table)
         ordered, order = torch.sort(x, 1)
-        summed = torch.zeros(8, 16, device="cuda").index_add(0, index % 8, rows)
-        return ordered.cumsum(1), order, summed.softmax(1), x.bfloat16().exp().to(torch.float16).var(1)
+        # Whole numbers, because the order of atomic additions changes other sums.
+        counted = torch.zeros(8, 16, dtype=torch.int32, device="cuda").index_add(0, index % 8, (rows * 100).int())
+        return ordered.cumsum(1), order, counted.float().softmax(1), x.bfloat16().exp().to(torch.float16).var(1)
 
     return run, (torch.randint(100, (40,), device="cuda"), torch.randn(16, 256, device="cuda"))
 
