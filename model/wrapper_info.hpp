@@ -59,7 +59,8 @@ struct Argument {
     ArgumentKind kind = ArgumentKind::unknown;
     Role role = Role::reads;          // as far as the source says; an op's own declaration says more
     std::vector<TensorName> tensors;  // one, or those of a list
-    std::string value;                // of a scalar or string, resolved through its variable
+    std::string value;                // of a scalar or string, resolved through its variable;
+                                      // "tensor, None" for a list of optional tensors
     std::string parameter;            // its name in the kernel or op (in_ptr0), empty if unknown
     std::string type;                 // *fp32, const float*, as_float; empty if unknown
     std::uint32_t integers = 0;       // number of the proxy executor's integers that it takes

@@ -243,8 +243,19 @@ std::string declared_value(const Argument& written) {
     if (written.kind == ArgumentKind::string) return string_text(written.value);
     if (written.type == "as_bool") return written.value == "true" ? "True" : "False";
     if (written.type == "as_float") return written.value;
-    if (written.type == "as_floats") return "[" + written.value + "]";
+    if (written.type == "as_floats" || written.type == "as_optional_tensors")
+        return "[" + written.value + "]";
     return {};
+}
+
+/// Gives each absent tensor of a list an empty label. `written` is "tensor, None".
+void insert_absent(std::string_view written, std::vector<std::string>& labels) {
+    for (std::size_t i = 0; !written.empty() && i <= labels.size(); ++i) {
+        if (written.starts_with(kNoValue))
+            labels.insert(labels.begin() + static_cast<std::ptrdiff_t>(i), std::string());
+        const std::size_t comma = written.find(", ");
+        written = comma == written.npos ? std::string_view() : written.substr(comma + 2);
+    }
 }
 
 LaunchArgument of_planned(const PlannedArgument& planned) {
@@ -279,9 +290,11 @@ std::vector<LaunchArgument> arguments_of_proxy(const StubFrame& frame, const Sit
         const Argument& written = *elements.front()->written;
         LaunchArgument& argument = arguments.emplace_back(of_planned(*elements.front()));
         if (!written.tensors.empty()) {
-            argument.is_list = written.type == "as_tensors" || elements.size() > 1;
+            const bool has_absent = written.type == "as_optional_tensors";
+            argument.is_list = has_absent || written.type == "as_tensors" || elements.size() > 1;
             for (const PlannedArgument* const element : elements)
                 argument.labels.push_back(element->label);
+            if (has_absent) insert_absent(written.value, argument.labels);
             // The JSON file lists what the op creates last.
             if (argument.role == Role::writes) argument.role = Role::makes;
         } else if (written.integers == 0) {

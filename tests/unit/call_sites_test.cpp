@@ -254,7 +254,8 @@ TEST_CASE("A custom op's other inputs have a known kind, and integers a known co
     const std::string source = test_data("custom_op.released.cpp.txt");
     const WrapperInfo info =
         read_wrapper(source, R"({"nodes": [{"node": {"target": "mylib::my_op", "inputs": [
-        {"name": "x", "arg": {"as_tensor": {"name": "buf0"}}}, {"name": "none", "arg": {"as_none": true}},
+        {"name": "x", "arg": {"as_optional_tensors": [{"as_none": true}, {"as_tensor": {"name": "buf0"}}]}},
+        {"name": "absent", "arg": {"as_optional_tensors": [{"as_none": true}]}}, {"name": "none", "arg": {"as_none": true}},
         {"name": "one", "arg": {"as_int": 20}}, {"name": "many", "arg": {"as_ints": [1, 2]}},
         {"name": "symbol", "arg": {"as_sym_int": {"as_name": "s77"}}},
         {"name": "symbols", "arg": {"as_sym_ints": [{"as_name": "s77"}, {"as_int": 3}]}},
@@ -267,14 +268,16 @@ TEST_CASE("A custom op's other inputs have a known kind, and integers a known co
         found.push_back(argument.parameter + " " + std::to_string(static_cast<int>(argument.kind)) + " " +
                         std::to_string(argument.integers) + " " + argument.value);
     }
+    CHECK(site(info, "mylib::my_op").arguments[0].value == "None, tensor");
     const auto number = [](ArgumentKind kind) { return " " + std::to_string(static_cast<int>(kind)) + " "; };
     const std::string scalar = number(ArgumentKind::scalar);
     const std::string list = number(ArgumentKind::scalar_list);
     const std::string absent = number(ArgumentKind::absent);
     CHECK(found == std::vector<std::string>{
-                       "none" + absent + "0 ", "one" + scalar + "1 20", "many" + list + "2 1, 2",
-                       "symbol" + scalar + "1 ", "symbols" + list + "2 ", "empty" + absent + "0 ",
-                       "mode" + number(ArgumentKind::string) + "0 sum", "flag" + scalar + "0 true"});
+                       "absent" + list + "0 None", "none" + absent + "0 ", "one" + scalar + "1 20",
+                       "many" + list + "2 1, 2", "symbol" + scalar + "1 ", "symbols" + list + "2 ",
+                       "empty" + absent + "0 ", "mode" + number(ArgumentKind::string) + "0 sum",
+                       "flag" + scalar + "0 true"});
 }
 
 TEST_CASE("Branches and loops are kept, with the calls inside them") {

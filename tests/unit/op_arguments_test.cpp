@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "shim/runtime/process.hpp"
+#include "shim/tensors/site_plan.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shim_frame.hpp"
 
@@ -63,6 +64,27 @@ TEST_CASE("An optional list is behind a pointer") {
     Frame frame;
     frame.pointer(&list).integer(2).pointer(&list).integer(0).integer(0).integer(0);
     CHECK(values_of(arguments_of(shim("PnPnPn"), frame)) == Labels{"[4, 5]", "[]", "None"});
+}
+
+TEST_CASE("An absent tensor keeps its place in a list of a custom op") {
+    Argument written;
+    written.type = "as_optional_tensors";
+    written.value = "None, tensor, None, tensor";
+    written.tensors.resize(2);
+    SitePlan plan;
+    for (const char* label : {"buf0", "buf1"}) {
+        PlannedArgument& element = plan.arguments.emplace_back();
+        element.label = label;
+        element.written = &written;
+    }
+    plan.by_position = {{&plan.arguments[0], &plan.arguments[1]}};
+    Frame frame;
+    for (int i = 0; i < 4; ++i)
+        frame.integer(0);
+    const auto arguments = arguments_of_proxy(frame, plan);
+    REQUIRE(arguments.size() == 1);
+    CHECK(arguments[0].is_list);
+    CHECK(arguments[0].labels == Labels{"", "buf0", "", "buf1"});
 }
 
 TEST_CASE("What cannot be read is unknown, and takes its place in the frame") {
