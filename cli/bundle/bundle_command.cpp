@@ -7,6 +7,7 @@
 #include "cli/bundle/manifest_of.hpp"
 #include "cli/print.hpp"
 #include "cli/replay/selected_launches.hpp"
+#include "cli/usage_errors.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -60,7 +61,7 @@ int BundleCommand::run() {
          {std::tuple(&runs_, &runs, "--runs"), std::tuple(&calls_, &calls, "--calls")}) {
         if (text->empty()) continue;
         const Result<Window> parsed = parse_window(*text);
-        if (!parsed.ok()) return refuse(std::string(flag) + ": " + parsed.status().message());
+        if (!parsed.ok()) return refuse(wrong_value(flag, *text, kWindow, {}));
         *window = parsed.value();
     }
     const std::optional<std::vector<LaunchFile>> launches = selected_launches(place_, runs, calls);

@@ -53,7 +53,7 @@ Status ReplayCommand::parse(ReplayRequest& request) const {
          {std::tuple(&runs_, &request.runs, "--runs"), std::tuple(&calls_, &request.calls, "--calls")}) {
         if (text->empty()) continue;
         const Result<Window> parsed = parse_window(*text);
-        if (!parsed.ok()) return Status::error(std::string(flag) + ": " + parsed.status().message());
+        if (!parsed.ok()) return Status::error(wrong_value(flag, *text, kWindow, {}));
         *window = parsed.value();
     }
     if (!times_.empty()) {
@@ -74,7 +74,9 @@ Status ReplayCommand::parse(ReplayRequest& request) const {
     }
     if (!code_.empty()) {
         Result<std::string> code = read_regular_file(code_, "the code of a kernel", kMostCode);
-        if (!code.ok()) return Status::error("--replace: cannot read " + code.status().message());
+        if (!code.ok())
+            return Status::error("--replace: cannot read " + code.status().message() +
+                                 ". Name a cubin, fatbin or PTX file.");
         request.code = std::move(code.value());
     }
     if (!python_.empty() && (is_inspection_ || is_guarded_ || is_timed_ || stops_ || !times_.empty() ||

@@ -140,7 +140,8 @@ TEST_CASE("What cannot be bundled or read is refused with its reason") {
     refused(tool("bundle", {captured.out().string()}), 2, "--output is missing");
     refused(tool("bundle", {"--output", captured.bundle, captured.out() / "none"}), 1, "cannot read ");
     refused(bundled(captured, {"--runs", "9"}), 1, "is selected. Change --runs or --calls");
-    refused(bundled(captured, {"--runs", "x"}), 2, "--runs: ");
+    refused(bundled(captured, {"--runs", "x"}), 2,
+            R"(--runs: expected a number or a Python slice (begin:end:step), got "x".)");
     refused(
         tool("bundle", {"--output", captured.folder.path() / "none" / "x", captured.out()}), 1,
         "x.part: no such file or directory. Set --output to a file in an existing, writable directory.\n");

@@ -105,7 +105,8 @@ TEST_CASE("Replay refuses options that cannot work") {
     refused({"--ptxas-opt", "5"}, "--ptxas-opt: expected a level from 0 to 4");
     refused({"--ptxas-opt", "0"}, "--ptxas-opt works only with PTX");
     refused({"--stop-before"}, "--stop-before needs a debugger");
-    refused({"--replace", "/no/such.cubin"}, "cannot read ");
+    refused({"--replace", "/no/such.cubin"}, ". Name a cubin, fatbin or PTX file.");
+    refused({"--calls", "x"}, R"(--calls: expected a number or a Python slice (begin:end:step), got "x".)");
     const std::string script = (watched.out() / "script.py").string();
     for (const Lines& other : {Lines{"--inspect"}, Lines{"--guard"}, Lines{"--times", "2"}}) {
         Lines options = {"--calls", "1", "--python", script};
