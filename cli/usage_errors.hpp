@@ -24,9 +24,6 @@ std::string did_you_mean(std::string_view typed, const std::vector<std::string>&
 std::string wrong_value(std::string_view flag, std::string_view typed, std::string_view expected,
                         const std::vector<std::string>& words);
 
-/// What --runs and --calls take.
-inline constexpr std::string_view kWindow = "a number or a Python slice (begin:end:step)";
-
 /// Returns all option names of a command.
 std::vector<std::string> flag_names(const CLI::App& command);
 

@@ -61,7 +61,8 @@ int BundleCommand::run() {
          {std::tuple(&runs_, &runs, "--runs"), std::tuple(&calls_, &calls, "--calls")}) {
         if (text->empty()) continue;
         const Result<Window> parsed = parse_window(*text);
-        if (!parsed.ok()) return refuse(wrong_value(flag, *text, kWindow, {}));
+        if (!parsed.ok())
+            return refuse(wrong_value(flag, *text, "a number or a Python slice (begin:end:step)", {}));
         *window = parsed.value();
     }
     const std::optional<std::vector<LaunchFile>> launches = selected_launches(place_, runs, calls);

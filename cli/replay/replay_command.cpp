@@ -53,7 +53,8 @@ Status ReplayCommand::parse(ReplayRequest& request) const {
          {std::tuple(&runs_, &request.runs, "--runs"), std::tuple(&calls_, &request.calls, "--calls")}) {
         if (text->empty()) continue;
         const Result<Window> parsed = parse_window(*text);
-        if (!parsed.ok()) return Status::error(wrong_value(flag, *text, kWindow, {}));
+        if (!parsed.ok())
+            return Status::error(wrong_value(flag, *text, "a number or a Python slice (begin:end:step)", {}));
         *window = parsed.value();
     }
     if (!times_.empty()) {
