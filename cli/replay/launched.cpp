@@ -32,15 +32,16 @@ void for_each_piece(const TensorFacts& facts, Visit visit) {
     }
 }
 
-/// True if the tensor has no contents before the launch, as far as its caller knows.
-bool is_only_written(const LaunchRecord& launch, const LaunchTensor& tensor) {
-    bool is_written = false;
-    for (const LaunchArgument& argument : launch.arguments) {
-        if (std::ranges::find(argument.labels, tensor.label) == argument.labels.end()) continue;
-        if (argument.role != Role::writes && argument.role != Role::makes) return false;
-        is_written = true;
-    }
-    return is_written;
+/// True if nothing initializes the tensor before the launch, as far as the model's source says.
+bool is_uninitialized(const LaunchRecord& launch, const LaunchTensor& tensor) {
+    const auto is_of_tensor = [&](const LaunchArgument& argument) {
+        return std::ranges::find(argument.labels, tensor.label) != argument.labels.end();
+    };
+    const auto reads = [&](const LaunchArgument& argument) {
+        return is_of_tensor(argument) && argument.role != Role::writes && argument.role != Role::makes;
+    };
+    return tensor.is_unwritten || (std::ranges::any_of(launch.arguments, is_of_tensor) &&
+                                   std::ranges::none_of(launch.arguments, reads));
 }
 
 std::string shape_of(const TensorFacts& facts) {
@@ -72,7 +73,7 @@ Status Launched::read_contents() {
         if (!region) continue;
         std::vector<std::byte>& contents = contents_[*region];
         if (contents.empty()) contents.assign(regions_[*region].bytes(), background());
-        if (options_.poison && is_only_written(launch_, tensor)) continue;
+        if (options_.poison && is_uninitialized(launch_, tensor)) continue;
         const std::optional<compare::SavedElements> elements = saved(tensor, EventSide::before);
         if (!elements)
             return Status::error("the contents of " + tensor.label +
@@ -85,22 +86,29 @@ Status Launched::read_contents() {
     return {};
 }
 
+std::optional<std::uint64_t> Launched::moved(std::uint64_t address) const {
+    const std::optional<std::size_t> region = region_at(regions_, address);
+    if (!region) return std::nullopt;
+    return placement_.address_of(*region) + (address - regions_[*region].begin);
+}
+
 Status Launched::place_parameters() {
     for (const LaunchParameter& parameter : launch_.parameters) {
         std::vector<std::byte>& bytes = parameters_.emplace_back(parameter.bytes);
         if (placement_.is_as_captured()) continue;
-        if (bytes.size() == kTensorMapBytes)
-            return Status::error(
-                "a parameter is a tensor map (TMA), which is valid only at the addresses of the capture");
-        if (parameter.tensor.empty() && parameter.reachable == 0) continue;
+        const bool is_map = bytes.size() == kTensorMapBytes;
+        if (!is_map && parameter.tensor.empty() && parameter.reachable == 0) continue;
         std::uint64_t address = 0;
-        if (bytes.size() != sizeof address)
+        if (!is_map && bytes.size() != sizeof address)
             return Status::error("a pointer has a wrong size: the record is damaged");
+        // A tensor map begins with the address of its tensor.
         std::memcpy(&address, bytes.data(), sizeof address);
-        const std::optional<std::size_t> region = region_at(regions_, address);
-        if (!region) continue;  // of a tensor without elements
-        address = placement_.address_of(*region) + (address - regions_[*region].begin);
-        std::memcpy(bytes.data(), &address, sizeof address);
+        const std::optional<std::uint64_t> here = moved(address);
+        if (is_map && !here)
+            return Status::error(
+                "a parameter is a tensor map (TMA) of memory that is not captured, which a replay cannot "
+                "move");
+        if (here) std::memcpy(bytes.data(), &*here, sizeof address);  // else a tensor without elements
     }
     return {};
 }
@@ -144,11 +152,6 @@ Result<float> Launched::time(std::uint32_t count) {
     return driver_.time(launch_, parameter_addresses().data(), count);
 }
 
-std::uint64_t Launched::address_of(const LaunchTensor& tensor) const {
-    const std::optional<std::size_t> region = region_at(regions_, tensor.address);
-    return region ? placement_.address_of(*region) + (tensor.address - regions_[*region].begin) : 0;
-}
-
 std::uint64_t Launched::bytes() const {
     return std::accumulate(regions_.begin(), regions_.end(), std::uint64_t{0},
                            [](std::uint64_t sum, const Region& region) { return sum + region.bytes(); });
@@ -160,7 +163,7 @@ void Launched::compare(const LaunchTensor& tensor, std::span<const std::byte> fo
     result.different = 0;
     const std::uint64_t size = element_size(tensor.facts.measured_dtype);
     std::optional<compare::SavedElements> before;
-    if (options_.poison && is_only_written(launch_, tensor)) before = saved(tensor, EventSide::before);
+    if (options_.poison && is_uninitialized(launch_, tensor)) before = saved(tensor, EventSide::before);
     // Arithmetic can pass poison on unchanged, as with NaN. Then the recorded launch did change the element.
     const auto is_unwritten = [&](std::span<const std::byte> element, std::uint64_t at) {
         return before &&

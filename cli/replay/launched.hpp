@@ -48,12 +48,16 @@ class Launched {
     Result<std::vector<ReplayedTensor>> results(std::uint64_t& hash);
 
     /// Returns where a tensor is now; 0 if it has no elements.
-    [[nodiscard]] std::uint64_t address_of(const LaunchTensor& tensor) const;
+    [[nodiscard]] std::uint64_t address_of(const LaunchTensor& tensor) const {
+        return moved(tensor.address).value_or(0);
+    }
     /// Returns how many bytes the parameters reach.
     [[nodiscard]] std::uint64_t bytes() const;
 
   private:
     [[nodiscard]] std::byte background() const { return options_.poison.value_or(std::byte{0}); }
+    /// Returns where captured memory is now.
+    [[nodiscard]] std::optional<std::uint64_t> moved(std::uint64_t address) const;
     Status read_contents();
     Status place_parameters();
     Status restore();

@@ -63,7 +63,7 @@ std::string Outcomes::text(const LaunchRecord& launch, const LaunchedOptions& op
     else if (is_as_recorded())
         text += "equal to the record" + condition(options);
     else
-        text += is_poisoned ? "reads memory that nobody wrote" : "different";
+        text += is_poisoned ? "reads uninitialized memory" : "different";
     text += "\n";
     for (const ReplayedTensor& tensor : first_)
         text += line_of(tensor, is_poisoned);
