@@ -64,7 +64,7 @@ replay_silent_case() {
     shows 0 'equal to the record' "$past" || failed=1
     shows 3 'read.* past the end of ' --guard "$past" && grep -q '^  at .*[.]py:' "$case_folder/shown" || failed=1
     shows 0 'equal to the record' "$unset" || failed=1
-    shows 1 'reads memory that nobody wrote' --poison ff "$unset" || failed=1
+    shows 1 'reads uninitialized memory' --poison ff "$unset" || failed=1
     shows 1 'different outcomes in 50 launches' --times 50 "$race" || failed=1
     shows 0 'equal to the record' "$(launch_of silent copy_tiles)" || failed=1
     shows 0 ' GB/s' --bench "$unset" || failed=1
