@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
-#include "base/message.hpp"
 #include "cli/print.hpp"
 #include "cli/replay/fault_dump.hpp"
 #include "cli/replay/launch_time.hpp"
@@ -49,8 +48,8 @@ std::vector<LaunchedOptions> passes_of(const ReplayRequest& request) {
     return {{}};
 }
 
-int printed(const std::string& text, int code) {
-    return print(text) == 0 ? code : kReplayTrouble;
+LaunchResult trouble(const Status& status) {
+    return {0, ReplayOutcome::trouble, status.message()};
 }
 
 /// One pass of one launch.
@@ -60,28 +59,25 @@ class Pass {
          const LaunchedOptions& options)
         : request_(request), file_(file), options_(options), launched_(driver, file, tensors, options) {}
 
-    /// Returns the exit code. A launch that gives the recorded results is printed only if this is the last
-    /// pass.
-    int replay(bool is_last) {
-        if (Status prepared = launched_.prepare(); !prepared.ok()) return report_trouble(prepared);
+    LaunchResult replay(bool is_last) {
+        if (Status prepared = launched_.prepare(); !prepared.ok()) return trouble(prepared);
         Outcomes outcomes;
         for (std::uint32_t i = 0; i < request_.times; ++i) {
             if (request_.stops) stop_for_debugger();
             if (Status ran = launched_.run(); !ran.ok())
-                return printed(place_of(file_.launch) + ": " + ran.message() + "\n", kReplayFault);
+                return {0, ReplayOutcome::failed, place_of(file_.launch) + ": " + ran.message() + "\n"};
             std::uint64_t hash = 0;
             Result<std::vector<ReplayedTensor>> results = launched_.results(hash);
-            if (!results.ok()) return report_trouble(results.status());
+            if (!results.ok()) return trouble(results.status());
             outcomes.add(hash, std::move(results.value()));
         }
-        if (outcomes.is_equal() && !is_last) return kReplayEqual;
         std::string text = outcomes.text(file_.launch, options_);
-        if (request_.is_timed) {
+        if (request_.is_timed && (is_last || outcomes.outcome() != ReplayOutcome::equal)) {
             const Result<std::string> time = launch_time(launched_);
-            if (!time.ok()) return report_trouble(time.status());
+            if (!time.ok()) return trouble(time.status());
             text += time.value();
         }
-        return printed(text, outcomes.is_equal() ? kReplayEqual : kReplayDifferent);
+        return {0, outcomes.outcome(), std::move(text)};
     }
 
   private:
@@ -91,16 +87,18 @@ class Pass {
     Launched launched_;
 };
 
-int replay_one(const ReplayRequest& request, Driver& driver, const LaunchFile& file, std::uint32_t& pass) {
-    if (Status loaded = load(driver, request, file); !loaded.ok()) return report_trouble(loaded);
+/// Returns the result of the last pass. A pass that is not equal is the last one.
+LaunchResult replay_one(const ReplayRequest& request, Driver& driver, const LaunchFile& file,
+                        std::uint32_t& pass) {
+    if (Status loaded = load(driver, request, file); !loaded.ok()) return trouble(loaded);
     TensorFiles tensors(file.events, file.files);
+    LaunchResult result;
     const std::vector<LaunchedOptions> passes = passes_of(request);
     for (pass = 0; pass < passes.size(); ++pass) {
-        const bool is_last = pass + 1 == passes.size();
-        const int code = Pass(request, driver, file, tensors, passes[pass]).replay(is_last);
-        if (code != kReplayEqual) return code;
+        result = Pass(request, driver, file, tensors, passes[pass]).replay(pass + 1 == passes.size());
+        if (exit_code_of(result.outcome) != kReplayEqual) return result;
     }
-    return kReplayEqual;
+    return result;
 }
 
 std::vector<CrashArgument> arguments_of(const LaunchRecord& launch, const Launched& launched) {
@@ -120,19 +118,35 @@ void await_fault(Driver& driver) {
 
 }  // namespace
 
-int report_trouble(const Status& status) {
-    error_message(ErrorCode::command_failed, "%s.", status.message().c_str());
-    return kReplayTrouble;
+int exit_code_of(ReplayOutcome outcome) {
+    switch (outcome) {
+        case ReplayOutcome::equal:
+        case ReplayOutcome::unrecorded:
+            break;
+        case ReplayOutcome::different:
+            return kReplayDifferent;
+        case ReplayOutcome::failed:
+            return kReplayFault;
+        case ReplayOutcome::trouble:
+            return kReplayTrouble;
+    }
+    return kReplayEqual;
 }
 
 int replay_here(const ReplayRequest& request, const std::vector<LaunchFile>& files,
-                ReplayProgress& progress) {
+                const ReplayReport& report, ReplayProgress& progress) {
     const Result<std::unique_ptr<Driver>> driver = Driver::open();
-    if (!driver.ok()) return report_trouble(driver.status());
+    if (!driver.ok()) {
+        report({static_cast<std::uint32_t>(files.size()), ReplayOutcome::trouble, driver.status().message()});
+        return kReplayTrouble;
+    }
     for (; progress.launch < files.size(); ++progress.launch) {
-        const int code = replay_one(request, *driver.value(), files[progress.launch], progress.pass);
-        progress.worst = std::max(progress.worst, code);
-        if (code == kReplayFault) return code;
+        LaunchResult result = replay_one(request, *driver.value(), files[progress.launch], progress.pass);
+        result.launch = progress.launch;
+        const bool is_reported = report(result);
+        progress.worst =
+            std::max(progress.worst, is_reported ? exit_code_of(result.outcome) : kReplayTrouble);
+        if (result.outcome == ReplayOutcome::failed) return kReplayFault;
     }
     return progress.worst;
 }
@@ -148,7 +162,7 @@ int describe_fault(const ReplayRequest& request, const LaunchFile& file, std::ui
     Launched launched(*driver.value(), file, tensors, passes_of(request)[pass]);
     if (!launched.prepare().ok() || !launched.begin().ok()) return kReplayTrouble;
     await_fault(*driver.value());
-    return printed(dump.lines(arguments_of(file.launch, launched)), kReplayFault);
+    return print(dump.lines(arguments_of(file.launch, launched))) == 0 ? kReplayFault : kReplayTrouble;
 }
 
 }  // namespace aoti_dbg::cli

@@ -2,15 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "cli/replay/driver.hpp"
 #include "cli/replay/launch_files.hpp"
 #include "cli/replay/launched.hpp"
+#include "cli/replay/outcomes.hpp"
 #include "cli/replay/replay.hpp"
 
 namespace aoti_dbg::cli {
+
+/// What the replay of one launch gave.
+struct LaunchResult {
+    std::uint32_t launch = 0;  // index
+    ReplayOutcome outcome = ReplayOutcome::equal;
+    std::string text;  // whole lines; for trouble, why it could not be replayed
+};
+
+/// Gets each result, in the process that replays. Returns false if it failed.
+using ReplayReport = std::function<bool(const LaunchResult&)>;
 
 /// What is replayed now, for another process to read.
 struct ReplayProgress {
@@ -19,12 +31,12 @@ struct ReplayProgress {
     int worst = kReplayEqual;  // exit code so far
 };
 
-/// Prints an error, and returns the exit code.
-int report_trouble(const Status& status);
+int exit_code_of(ReplayOutcome outcome);
 
-/// Replays these launches from `progress.launch` on, prints what they gave, and returns the exit code. Stops
-/// at a fault.
-int replay_here(const ReplayRequest& request, const std::vector<LaunchFile>& files, ReplayProgress& progress);
+/// Replays these launches from `progress.launch` on, and returns the exit code. Stops at a fault. Without a
+/// GPU, it reports trouble of a launch behind the last one.
+int replay_here(const ReplayRequest& request, const std::vector<LaunchFile>& files,
+                const ReplayReport& report, ReplayProgress& progress);
 
 /// Repeats the launch that faulted, and prints what the driver's core dump says about it.
 int describe_fault(const ReplayRequest& request, const LaunchFile& file, std::uint32_t pass);
