@@ -51,6 +51,8 @@ class Collector {
         for (const LaunchTensor& tensor : file.launch.tensors)
             for (const EventSide side : {EventSide::before, EventSide::after})
                 if (Status added = add_tensor(file.launch, tensor, side); !added.ok()) return added;
+        for (const LaunchTensor& tensor : created_tensors(file.launch))
+            if (Status added = add_tensor(file.launch, tensor, EventSide::after); !added.ok()) return added;
         return {};
     }
 

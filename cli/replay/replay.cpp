@@ -76,10 +76,12 @@ int replay(const ReplayRequest& request) {
         ReplayProgress progress;
         return std::max(least, replay_here(request, *files, print_result, progress));
     }
-    const Result<int> code = replay_in_children(
-        request, *files, {print_result, [&request](const LaunchFile& file, std::uint32_t pass) {
-                              return describe_fault(request, file, pass);
-                          }});
+    const Result<int> code = replay_in_children(request, *files,
+                                                {print_result,
+                                                 [&request](const LaunchFile& file, std::uint32_t pass) {
+                                                     return describe_fault(request, file, pass);
+                                                 },
+                                                 {}});
     return code.ok() ? std::max(least, code.value()) : report_trouble(code.status().message());
 }
 

@@ -41,8 +41,10 @@ Result<int> replay_in_children(const ReplayRequest& request, const std::vector<L
     if (shared.get() == nullptr) return Status::error("cannot map memory: " + errno_text(errno));
     ReplayProgress& progress = *shared.get();
     for (; progress.launch < files.size(); ++progress.launch) {
-        Result<int> code =
-            run_in_child([&] { return replay_here(request, files, handlers.report, progress); });
+        Result<int> code = run_in_child([&] {
+            if (handlers.at_start) handlers.at_start();
+            return replay_here(request, files, handlers.report, progress);
+        });
         if (!code.ok()) return code;
         const bool is_at_fault = code.value() == kReplayFault && progress.launch < files.size();
         if (!is_at_fault) return std::max(code.value(), progress.worst);

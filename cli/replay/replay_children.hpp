@@ -13,6 +13,8 @@ struct ReplayHandlers {
     ReplayReport report;
     /// Called in a child of its own after each fault. May be empty.
     std::function<int(const LaunchFile& file, std::uint32_t pass)> at_fault;
+    /// Called first in each child that replays. May be empty.
+    std::function<void()> at_start;
 };
 
 /// Returns the exit code. Fails if a child cannot start or a signal ends it. The driver must not have started

@@ -18,9 +18,8 @@ constexpr std::string_view kRestoring = R"py(
 def restore(file, memory, offset, sizes, strides):
     """Loads a tensor into memory that others share, or with another layout than its file has."""
     saved = load(file)
-    start = offset // saved.element_size()
     tensor = torch.empty(0, dtype=saved.dtype, device=saved.device)
-    tensor.set_(memory.untyped_storage(), start, sizes, strides)
+    tensor.set_(memory.untyped_storage(), offset // saved.element_size(), sizes, strides)
     tensor = tensor.conj() if saved.is_conj() else torch._neg_view(tensor) if saved.is_neg() else tensor
     once = tuple(slice(1) if stride == 0 else slice(None) for stride in strides)
     tensor[once].copy_(saved[once])
@@ -120,7 +119,7 @@ std::string script_head(const LaunchFile& file, const RecordedModel& model, cons
             "\n";
     if (!model.name.empty())
         text += "Model: " + plain(model.name) + (model.torch.empty() ? "" : ", torch " + model.torch) + "\n";
-    text += "Usage: python SCRIPT [RECORDING]. Exit code: 0 if all results are equal, else 1.\n\"\"\"\n";
+    text += "Usage: python SCRIPT [RECORDING]. Exit code: 0 if all results are equal, else 1.\"\"\"\n";
     text += "import io\nimport pathlib\nimport sys\nimport zipfile\n\nimport torch\n";
     if (launch.kind == LaunchKind::triton) text += "from torch._inductor.async_compile import AsyncCompile\n";
     text += wrapper_names(launch.statement);

@@ -101,18 +101,40 @@ written() {
     done
 }
 
+# written_bundled NAME: the same from a bundle, in NAME/bundled.
+written_bundled() {
+    local record name scripts=$case_folder/$1/bundled
+    rm -rf "$scripts" "$case_folder/$1.aotidbg" && mkdir "$scripts"
+    "$build/aoti-dbg" bundle --output "$case_folder/$1.aotidbg" "$case_folder/$1/out" >/dev/null || return
+    for record in "$case_folder/$1"/out/launches/run*.json; do
+        name=$(basename "$record" .json)
+        [[ $name =~ ^run0*([0-9]+)-call0*([0-9]+)$ ]] || return
+        "$build/aoti-dbg" replay --runs "${BASH_REMATCH[1]}" --calls "${BASH_REMATCH[2]}" \
+            --python "$scripts/$name.py" "$case_folder/$1.aotidbg" >/dev/null || return
+    done
+}
+
 # Ops and kernels of torch.compile and of a package, repeated through PyTorch.
 replay_scripts_case() {
     need_gpu || return
     captured compiled 'triton_*,scale_rows*,square*,extern_kernels.*' "$python" -W ignore "$root/tests/gpu/compiled_victim.py" kernels &
     captured package 'triton_*,aoti_torch_*' "$python" -W ignore "$root/tests/gpu/diff_victim.py" "$case_folder/layers.pt2" &
     wait
-    written compiled && written package &&
-        "$python" -W ignore "$root/tests/gpu/repeat_scripts.py" "$case_folder"/{compiled,package}/scripts &&
+    written compiled && written package && written_bundled package &&
+        "$python" -W ignore "$root/tests/gpu/repeat_scripts.py" "$case_folder"/{compiled,package}/scripts "$case_folder"/package/bundled &&
         grep -l 'kernel.run(' "$case_folder"/package/scripts/*.py && grep -l 'find_op(' "$case_folder"/package/scripts/*.py
 }
 
+replay_verify_case() {
+    need_gpu || return
+    run_in verified 280 "$build/aoti-dbg" run --capture 'triton_*,extern_kernels.*' --capture-verify --out "$case_folder/verified/out" -- \
+        "$python" -W ignore "$root/tests/gpu/compiled_victim.py" kernels
+    grep -E 'captured launches replay: [0-9]+ equal(, [0-9]+ ops?)?$' "$case_folder/verified/stderr" ||
+        { tail -n 5 "$case_folder/verified/stderr"; return 1; }
+}
+
 replay_cases() {
+    check "replay: what a run captured, when it has ended" replay_verify_case
     check "replay: kernels equal to their records" replay_equal_case
     check "replay: scripts of ops and kernels" replay_scripts_case
     check "replay: an illegal memory access" replay_fault_case
