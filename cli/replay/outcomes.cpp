@@ -56,12 +56,13 @@ std::string Outcomes::text(const LaunchRecord& launch, const LaunchedOptions& op
     const bool is_compared = first_.empty() || std::ranges::any_of(first_, [](const ReplayedTensor& tensor) {
                                  return tensor.different.has_value();
                              });
+    const bool is_recorded = std::ranges::all_of(first_, &ReplayedTensor::is_recorded);
     if (by_hash_.size() > 1)
         text += "not the same each time";
     else if (!is_compared)
         text += "ran, and has no recorded results" + condition(options);
     else if (is_as_recorded())
-        text += "equal to the record" + condition(options);
+        text += (is_recorded ? "equal to the record" : "gives the same results") + condition(options);
     else
         text += is_poisoned ? "reads memory that nobody wrote" : "different";
     text += "\n";

@@ -20,7 +20,11 @@ class Outcomes {
     void add(std::uint64_t hash, std::vector<ReplayedTensor> results);
 
     /// True if each launch gave the recorded results.
-    [[nodiscard]] bool is_equal() const { return is_as_recorded() && by_hash_.size() == 1; }
+    [[nodiscard]] bool is_equal() const { return is_as_recorded() && is_stable(); }
+    /// True if all launches gave the same results.
+    [[nodiscard]] bool is_stable() const { return by_hash_.size() == 1; }
+    /// The results of the first launch.
+    [[nodiscard]] const std::vector<ReplayedTensor>& first() const { return first_; }
     /// Returns whole lines about the first outcome, and how many there were.
     [[nodiscard]] std::string text(const LaunchRecord& launch, const LaunchedOptions& options) const;
 

@@ -1,15 +1,13 @@
 #include "cli/replay/replay.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <new>
 #include <vector>
 
 #include "base/message.hpp"
 #include "cli/print.hpp"
 #include "cli/replay/child.hpp"
 #include "cli/replay/fault_dump.hpp"
+#include "cli/replay/minimize.hpp"
 #include "cli/replay/outcomes.hpp"
 #include "cli/replay/python_script.hpp"
 #include "cli/replay/replays.hpp"
@@ -17,13 +15,6 @@
 
 namespace aoti_dbg::cli {
 namespace {
-
-/// Memory that child processes share with this one. Returns null without memory.
-ReplayProgress* shared_progress() {
-    void* const memory =
-        mmap(nullptr, sizeof(ReplayProgress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? nullptr : new (memory) ReplayProgress;
-}
 
 /// Launches behind a fault run in another child.
 int replay_in_children(const ReplayRequest& request, const std::vector<LaunchFile>& files,
@@ -39,20 +30,22 @@ int replay_in_children(const ReplayRequest& request, const std::vector<LaunchFil
     return progress.worst;
 }
 
+/// Prints an error if an option that takes one call gets several.
+bool is_one_call(const std::vector<LaunchFile>& files, const char* option) {
+    constexpr std::size_t kMostListed = 10;
+    if (files.size() == 1) return true;
+    std::string list;
+    for (std::size_t i = 0; i < std::min(files.size(), kMostListed); ++i)
+        list += (i == 0 ? "" : "; ") + place_of(files[i].launch);
+    if (files.size() > kMostListed) list += "; ...";
+    error_message(ErrorCode::wrong_usage,
+                  "%s takes one call, and %zu are selected. Select one with --runs and --calls: %s.", option,
+                  files.size(), list.c_str());
+    return false;
+}
+
 /// Writes the script of the one selected call.
 int write_python(const std::vector<LaunchFile>& files, const std::string& path) {
-    constexpr std::size_t kMostListed = 10;
-    if (files.size() > 1) {
-        std::string list;
-        for (std::size_t i = 0; i < std::min(files.size(), kMostListed); ++i)
-            list += (i == 0 ? "" : "; ") + place_of(files[i].launch);
-        if (files.size() > kMostListed) list += "; ...";
-        error_message(
-            ErrorCode::wrong_usage,
-            "--python takes one call, and %zu are selected. Select one with --runs and --calls: %s.",
-            files.size(), list.c_str());
-        return kReplayTrouble;
-    }
     if (const Status written = write_script(files.front(), path); !written.ok()) {
         std::string why = written.message();
         if (why.ends_with('.')) why.pop_back();
@@ -79,11 +72,14 @@ int replay(const ReplayRequest& request) {
     std::optional<std::vector<LaunchFile>> files =
         selected_launches(request.place, request.runs, request.calls);
     if (!files) return kReplayTrouble;
-    if (!request.python.empty()) return write_python(*files, request.python);
+    if (!request.python.empty())
+        return is_one_call(*files, "--python") ? write_python(*files, request.python) : kReplayTrouble;
+    if (!request.minimize.empty() && !is_one_call(*files, "--minimize")) return kReplayTrouble;
     if (!name_ops(*files)) return kReplayTrouble;
+    if (!request.minimize.empty()) return minimize(request, files->front());
     // Tools that watch this process need not follow its children.
     ReplayProgress own;
-    ReplayProgress* const shared = is_watched() ? nullptr : shared_progress();
+    ReplayProgress* const shared = is_watched() ? nullptr : shared_with_children<ReplayProgress>();
     return shared == nullptr ? replay_here(request, *files, own)
                              : replay_in_children(request, *files, *shared);
 }

@@ -22,6 +22,7 @@ struct ReplayRequest {
     std::optional<std::string> code;     // instead of the captured one
     std::optional<std::uint32_t> level;  // of optimization, for code that is PTX
     std::string python;                  // the script to write instead; empty: none
+    std::string minimize;                // the bundle of a smaller launch to write instead; empty: none
 };
 
 inline constexpr int kReplayEqual = 0;

@@ -11,7 +11,6 @@
 #include "base/descriptor.hpp"
 #include "base/message.hpp"
 #include "cli/print.hpp"
-#include "cli/replay/fault_dump.hpp"
 #include "cli/replay/launch_time.hpp"
 #include "cli/replay/outcomes.hpp"
 #include "cli/replay/tensor_span.hpp"
@@ -25,28 +24,6 @@ bool is_ptx(const std::string& code) {
                "ELF",
                0) != 0 &&
            code.find(".version") != std::string::npos;
-}
-
-Status load(Driver& driver, const ReplayRequest& request, const LaunchFile& file) {
-    const Result<std::string> code = request.code ? *request.code : image_of(file);
-    if (!code.ok()) return code.status();
-    if (request.level && !is_ptx(code.value()))
-        return Status::error(
-            "--ptxas-opt works only with PTX, and the code is compiled already. Give the kernel's PTX with "
-            "--replace; Triton keeps it beside the cubin in its cache");
-    Status loaded = driver.load(code.value(), file.launch, request.level);
-    if (loaded.ok() || file.launch.compute_capability == driver.compute_capability()) return loaded;
-    return Status::error(loaded.message() + ". The launch was captured on " + file.launch.device +
-                         ", and this is " + driver.device());
-}
-
-/// The last pass of a good launch is the only one that is printed.
-std::vector<LaunchedOptions> passes_of(const ReplayRequest& request) {
-    if (request.is_guarded)
-        return {{PlacementKind::end_guarded, request.poison}, {PlacementKind::begin_guarded, request.poison}};
-    // A launch that differs already without poison says nothing about it.
-    if (request.poison) return {{}, {PlacementKind::as_captured, request.poison}};
-    return {{}};
 }
 
 int printed(const std::string& text, int code) {
@@ -84,6 +61,9 @@ class Pass {
         return printed(text, outcomes.is_equal() ? kReplayEqual : kReplayDifferent);
     }
 
+    /// Returns the results that are not recorded.
+    Result<LaunchResults> unrecorded() { return launched_.unrecorded(); }
+
   private:
     const ReplayRequest& request_;
     const LaunchFile& file_;
@@ -92,13 +72,21 @@ class Pass {
 };
 
 int replay_one(const ReplayRequest& request, Driver& driver, const LaunchFile& file, std::uint32_t& pass) {
-    if (Status loaded = load(driver, request, file); !loaded.ok()) return report_trouble(loaded);
+    if (Status loaded = load_code(driver, request, file); !loaded.ok()) return report_trouble(loaded);
     TensorFiles tensors(file.events, file.files);
     const std::vector<LaunchedOptions> passes = passes_of(request);
+    LaunchResults unpoisoned;
     for (pass = 0; pass < passes.size(); ++pass) {
         const bool is_last = pass + 1 == passes.size();
-        const int code = Pass(request, driver, file, tensors, passes[pass]).replay(is_last);
+        LaunchedOptions options = passes[pass];
+        if (options.poison) options.unpoisoned = &unpoisoned;
+        Pass own(request, driver, file, tensors, options);
+        const int code = own.replay(is_last);
         if (code != kReplayEqual) return code;
+        if (is_last || options.poison) continue;
+        Result<LaunchResults> results = own.unrecorded();
+        if (!results.ok()) return report_trouble(results.status());
+        unpoisoned = std::move(results.value());
     }
     return kReplayEqual;
 }
@@ -125,6 +113,27 @@ int report_trouble(const Status& status) {
     return kReplayTrouble;
 }
 
+Status load_code(Driver& driver, const ReplayRequest& request, const LaunchFile& file) {
+    const Result<std::string> code = request.code ? *request.code : image_of(file);
+    if (!code.ok()) return code.status();
+    if (request.level && !is_ptx(code.value()))
+        return Status::error(
+            "--ptxas-opt works only with PTX, and the code is compiled already. Give the kernel's PTX with "
+            "--replace; Triton keeps it beside the cubin in its cache");
+    Status loaded = driver.load(code.value(), file.launch, request.level);
+    if (loaded.ok() || file.launch.compute_capability == driver.compute_capability()) return loaded;
+    return Status::error(loaded.message() + ". The launch was captured on " + file.launch.device +
+                         ", and this is " + driver.device());
+}
+
+std::vector<LaunchedOptions> passes_of(const ReplayRequest& request) {
+    if (request.is_guarded)
+        return {{PlacementKind::end_guarded, request.poison}, {PlacementKind::begin_guarded, request.poison}};
+    // A launch that differs already without poison says nothing about it.
+    if (request.poison) return {{}, {PlacementKind::as_captured, request.poison}};
+    return {{}};
+}
+
 int replay_here(const ReplayRequest& request, const std::vector<LaunchFile>& files,
                 ReplayProgress& progress) {
     const Result<std::unique_ptr<Driver>> driver = Driver::open();
@@ -137,18 +146,23 @@ int replay_here(const ReplayRequest& request, const std::vector<LaunchFile>& fil
     return progress.worst;
 }
 
-int describe_fault(const ReplayRequest& request, const LaunchFile& file, std::uint32_t pass) {
+DumpedFault dumped_fault(const ReplayRequest& request, const LaunchFile& file,
+                         const LaunchedOptions& options) {
     // The driver prints about its dump, and what fails here has been printed.
     const Descriptor nothing(open("/dev/null", O_WRONLY | O_CLOEXEC));
     if (nothing.number() >= 0) dup2(nothing.number(), STDERR_FILENO);
     const FaultDump dump;
     const Result<std::unique_ptr<Driver>> driver = Driver::open();
-    if (!driver.ok() || !load(*driver.value(), request, file).ok()) return kReplayTrouble;
+    if (!driver.ok() || !load_code(*driver.value(), request, file).ok()) return {};
     TensorFiles tensors(file.events, file.files);
-    Launched launched(*driver.value(), file, tensors, passes_of(request)[pass]);
-    if (!launched.prepare().ok() || !launched.begin().ok()) return kReplayTrouble;
+    Launched launched(*driver.value(), file, tensors, options);
+    if (!launched.prepare().ok() || !launched.begin().ok()) return {};
     await_fault(*driver.value());
-    return printed(dump.lines(arguments_of(file.launch, launched)), kReplayFault);
+    return dump.read(arguments_of(file.launch, launched));
+}
+
+int describe_fault(const ReplayRequest& request, const LaunchFile& file, std::uint32_t pass) {
+    return printed(dumped_fault(request, file, passes_of(request)[pass]).lines, kReplayFault);
 }
 
 }  // namespace aoti_dbg::cli
