@@ -39,8 +39,8 @@ bool is_shared(const LaunchRecord& launch, const LaunchTensor& tensor) {
 
 class Minimizer {
   public:
-    Minimizer(Judge& judge, const Verdict& wanted, SmallerLaunch& launch)
-        : judge_(judge), wanted_(wanted), launch_(launch) {}
+    Minimizer(Judge& judge, const Verdict& expected, SmallerLaunch& launch)
+        : judge_(judge), expected_(expected), launch_(launch) {}
 
     /// Gives tensors that the launch only writes zeros. Returns false if the verdict depends on their
     /// contents.
@@ -49,7 +49,9 @@ class Minimizer {
         std::map<std::size_t, FileContents> before;
         for (std::size_t i = 0; i < record.tensors.size(); ++i) {
             const Result<SavedContents> saved = contents_of(i);
-            if (!saved.ok() || !is_only_written(record, record.tensors[i])) continue;
+            if (!saved.ok() || !is_only_written(record, record.tensors[i]) ||
+                is_shared(record, record.tensors[i]))
+                continue;
             before.emplace(i, *launch_.contents(i));
             launch_.set_contents(i, saved.value().filled_with(saved.value().candidates().front()));
         }
@@ -96,7 +98,7 @@ class Minimizer {
     }
 
   private:
-    bool keeps() { return judge_.has(launch_.file(), wanted_); }
+    bool keeps() { return judge_.has(launch_.file(), expected_); }
 
     [[nodiscard]] Result<SavedContents> contents_of(std::size_t number) const {
         const std::optional<FileContents>& file = launch_.contents(number);
@@ -129,7 +131,7 @@ class Minimizer {
     }
 
     Judge& judge_;
-    const Verdict& wanted_;
+    const Verdict& expected_;
     SmallerLaunch& launch_;
 };
 
@@ -139,7 +141,7 @@ Status nothing_to_keep(const LaunchFile& file, const Verdict& verdict) {
         return Status::error(
             place_of(file.launch) +
             " differs from the record, as would every smaller launch. Add --times 100 to look for a race, or "
-            "--poison ff for reads of memory that nobody wrote");
+            "--poison ff for reads of uninitialized memory");
     return Status::error(place_of(file.launch) +
                          " has no verdict to keep: it does not fault, and writes neither NaN nor Inf. Add "
                          "--guard, --poison ff or --times 100 to look for one");
@@ -167,10 +169,10 @@ class Minimization {
         if (is_clean) found = Judge(request_).judge(file_);
         if (!found.ok()) return found.status();
         if (found.value().symptom == Symptom::different) return nothing_to_keep(file_, found.value());
+        if (verdict_.symptom == Symptom::nothing) return nothing_to_keep(file_, verdict_);
         const bool is_independent = Minimizer(judge_, verdict_, launch_).clear_outputs();
         // Memory that is only written may have had a NaN before.
-        if (verdict_.symptom == Symptom::not_finite && !is_independent) verdict_ = {};
-        if (verdict_.symptom == Symptom::nothing) return nothing_to_keep(file_, verdict_);
+        if (verdict_.symptom == Symptom::not_finite && !is_independent) return nothing_to_keep(file_, {});
         return {};
     }
 

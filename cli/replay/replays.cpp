@@ -83,7 +83,7 @@ int replay_one(const ReplayRequest& request, Driver& driver, const LaunchFile& f
         Pass own(request, driver, file, tensors, options);
         const int code = own.replay(is_last);
         if (code != kReplayEqual) return code;
-        if (is_last || options.poison) continue;
+        if (is_last || options.poison || !request.poison) continue;
         Result<LaunchResults> results = own.unrecorded();
         if (!results.ok()) return report_trouble(results.status());
         unpoisoned = std::move(results.value());

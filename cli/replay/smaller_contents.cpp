@@ -13,6 +13,8 @@
 namespace aoti_dbg::cli {
 namespace {
 
+constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 30U;  // of the elements
+
 FileContents pt_in_memory(const PtTensor& tensor, const std::vector<std::byte>& storage) {
     const PtFrame frame = pt_frame(tensor, crc32(0, storage));
     std::vector<std::byte> bytes = frame.head;
@@ -36,6 +38,8 @@ Result<SavedContents> SavedContents::read(const FileContents& file) {
     contents.view_ = std::move(view.value());
     const PtView& own = contents.view_;
     const std::size_t size = contents.size();
+    if (element_count(own.sizes) > kMostBytes / size)
+        return Status::error("unchanged, because it is too large");
     contents.elements_.resize(element_count(own.sizes) * size);
     const std::byte* const begin = own.storage.data() + static_cast<std::size_t>(own.storage_offset) * size;
     std::byte* to = contents.elements_.data();

@@ -16,6 +16,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kIndexPath = "tensors/index.jsonl";
 
+/// Returns a line of the index. A label may have bytes that are no UTF-8.
+std::string text_of(const Json& line) {
+    return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 FileContents text_in_memory(const std::string& text) {
     const auto bytes = std::as_bytes(std::span(text));
     return in_memory({bytes.begin(), bytes.end()});
@@ -63,9 +68,9 @@ Status SmallerLaunch::copy_code(const LaunchFile& from, const std::optional<std:
 
 Status SmallerLaunch::copy_tensors(const LaunchFile& from) {
     TensorFiles tensors(from.events, from.files);
-    std::string index;
     for (const LaunchTensor& tensor : from.launch.tensors) {
         paths_.emplace_back();
+        lines_.emplace_back();
         contents_.emplace_back();
         if (element_count(tensor.facts.sizes) == 0) continue;
         const auto saved = tensors.saved_at(
@@ -81,10 +86,11 @@ Status SmallerLaunch::copy_tensors(const LaunchFile& from) {
         for (const char* member : {"linked_to", "same_as", "hash", "statistics"})
             line.erase(member);
         paths_.back() = "tensors/" + line["path"].get<std::string>();
-        index += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-        set_contents(paths_.size() - 1, std::move(contents.value()));
+        lines_.back() = text_of(line);
+        files_->set(paths_.back(), contents.value());
+        contents_.back() = std::move(contents.value());
     }
-    files_->set(kIndexPath, text_in_memory(index));
+    write_index();
     return {};
 }
 
@@ -97,7 +103,22 @@ void SmallerLaunch::write_record() {
     files_->set(file_.path, text_in_memory(render_launch(file_.launch)));
 }
 
+void SmallerLaunch::write_index() {
+    std::string index;
+    for (const std::string& line : lines_)
+        index += line;
+    files_->set(kIndexPath, text_in_memory(index));
+}
+
 void SmallerLaunch::set_contents(std::size_t tensor, FileContents contents) {
+    if (const Result<PtView> view = read_pt(contents.bytes, PtCheck::all_but_checksums); view.ok()) {
+        Json line = Json::parse(lines_[tensor], nullptr, false);
+        line.erase("saved_storage_bytes");
+        if (!line.contains("storage_bytes") || line["storage_bytes"] != view.value().storage.size())
+            line["saved_storage_bytes"] = view.value().storage.size();
+        lines_[tensor] = text_of(line);
+        write_index();
+    }
     files_->set(paths_[tensor], contents);
     contents_[tensor] = std::move(contents);
 }

@@ -45,10 +45,13 @@ class SmallerLaunch {
     Status copy_code(const LaunchFile& from, const std::optional<std::string>& code);
     Status copy_tensors(const LaunchFile& from);
     void write_record();
+    void write_index();
 
     std::shared_ptr<MemoryFiles> files_ = std::make_shared<MemoryFiles>();
     LaunchFile file_;
-    std::vector<std::string> paths_;  // of the tensors
+    // Of each tensor; empty if it has no elements.
+    std::vector<std::string> paths_;
+    std::vector<std::string> lines_;  // of the index
     std::vector<std::optional<FileContents>> contents_;
 };
 

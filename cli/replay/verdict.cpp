@@ -161,7 +161,7 @@ std::string words_of(const Verdict& verdict) {
         case Symptom::fault:
             return verdict.words + (place.empty() ? "" : ", at " + place);
         case Symptom::unwritten:
-            return "reads memory that nobody wrote, which shows in " + place;
+            return "reads uninitialized memory, which shows in " + place;
         case Symptom::unstable:
             return "not the same each time";
         case Symptom::not_finite:
@@ -174,8 +174,9 @@ std::string words_of(const Verdict& verdict) {
 }
 
 Result<Verdict> Judge::judge_once(const LaunchFile& file, bool wants_line) {
-    Answer* const answer = shared_with_children<Answer>();
+    static Answer* const answer = shared_with_children<Answer>();
     if (answer == nullptr) return Status::error("cannot share memory with a process");
+    *answer = {};
     Result<int> code = run_in_child([&] {
         std::signal(SIGALRM, SIG_DFL);
         alarm(static_cast<unsigned>(deadline_.count()));
@@ -200,11 +201,11 @@ Result<Verdict> Judge::judge(const LaunchFile& file) {
     return verdict;
 }
 
-bool Judge::has(const LaunchFile& file, const Verdict& wanted) {
-    const bool wants_line = wanted.symptom == Symptom::fault && !wanted.place.empty();
-    for (int i = 0; i < (wanted.symptom == Symptom::unstable ? 2 : 1); ++i) {
+bool Judge::has(const LaunchFile& file, const Verdict& expected) {
+    const bool wants_line = expected.symptom == Symptom::fault && !expected.place.empty();
+    for (int i = 0; i < (expected.symptom == Symptom::unstable ? 2 : 1); ++i) {
         const Result<Verdict> verdict = judge_once(file, wants_line);
-        if (!verdict.ok() || !(verdict.value() == wanted)) return false;
+        if (!verdict.ok() || !(verdict.value() == expected)) return false;
     }
     return true;
 }

@@ -32,7 +32,7 @@ struct Verdict {
     }
 };
 
-/// Returns "reads memory that nobody wrote, which shows in buf4".
+/// Returns "reads uninitialized memory, which shows in buf4".
 std::string words_of(const Verdict& verdict);
 
 class Judge {
@@ -43,9 +43,9 @@ class Judge {
     /// Fails if the launch cannot be replayed. The first launch has no deadline, and later ones 10 times as
     /// long as it took.
     Result<Verdict> judge(const LaunchFile& file);
-    /// True if the launch has this verdict. A line of the kernel is compared only if `wanted` has one. One
+    /// True if the launch has this verdict. A line of the kernel is compared only if `expected` has one. One
     /// that is not the same each time must show so twice.
-    bool has(const LaunchFile& file, const Verdict& wanted);
+    bool has(const LaunchFile& file, const Verdict& expected);
 
   private:
     Result<Verdict> judge_once(const LaunchFile& file, bool wants_line);

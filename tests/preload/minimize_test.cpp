@@ -90,7 +90,7 @@ TEST_CASE("A launch that reads unwritten memory shows so after it is smaller") {
     CAPTURE(minimized.out, minimized.err);
     REQUIRE(minimized.exit_code == 0);
     const Lines lines = lines_of(minimized.out);
-    CHECK(lines.at(0) == kSqrt + "reads memory that nobody wrote, which shows in buf4");
+    CHECK(lines.at(0) == kSqrt + "reads uninitialized memory, which shows in buf4");
     CHECK(lines.at(2) == "  arg2_1 float32[8,16]: constant -1");
     const Outcome replayed = replay({"--poison", "ff", captured.small});
     CHECK(replayed.exit_code == 1);
@@ -118,6 +118,9 @@ TEST_CASE("A launch that makes a NaN keeps the inputs that make it") {
     CHECK(lines.at(0) == kSqrt + "writes NaN or Inf to buf4");
     CHECK(lines.at(2) == "  arg2_1 float32[8,16]: constant -1");
     CHECK(lines.at(3) == "  buf4 float32[8,16]: constant 0");
+    // Without a record, poison compares with a launch without it.
+    CHECK(replay({"--poison", "ff", captured.small}).out ==
+          kSqrt + "gives the same results, with poisoned memory\n");
     // A bundle can become smaller again.
     const Outcome again = replay({"--minimize", captured.small + ".again", captured.small});
     CAPTURE(again.err);
