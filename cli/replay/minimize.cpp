@@ -61,29 +61,17 @@ class Minimizer {
         return false;
     }
 
-    /// Returns a line about the grid.
-    std::string shrink_grid() {
+    /// Returns a line about the grid; nothing if it stays as it is after the tensors became smaller.
+    std::string shrink_grid(bool is_again) {
         const std::array<std::uint32_t, 3> before = launch_.file().launch.grid;
-        const LaunchRecord& record = launch_.file().launch;
-        if (record.is_cooperative)
-            return "  grid " + triple(before) + ": unchanged, because it is cooperative\n";
-        for (std::size_t d = 0; d < 3; ++d) {
-            const std::uint32_t unit = std::max(record.cluster[d], 1U);
-            const std::array<std::uint32_t, 3> grid = record.grid;
-            if (grid[d] % unit != 0) continue;
-            const auto with = [&](std::uint32_t units) {
-                std::array<std::uint32_t, 3> smaller = grid;
-                smaller[d] = units * unit;
-                launch_.set_grid(smaller);
-            };
-            const std::uint32_t units = smallest_prefix(grid[d] / unit, [&](std::uint32_t tried) {
-                with(tried);
-                return keeps();
-            });
-            with(units);
-        }
-        const std::array<std::uint32_t, 3>& after = launch_.file().launch.grid;
-        return "  grid " + triple(before) + ": " + (after == before ? "unchanged" : triple(after)) + "\n";
+        const std::string name = "  grid " + triple(before) + ": ";
+        const bool is_fixed = launch_.file().launch.is_cooperative;
+        for (std::size_t d = 0; d < 3 && !is_fixed; ++d)
+            shrink_dimension(d, is_again);
+        const std::array<std::uint32_t, 3> after = launch_.file().launch.grid;
+        if (after == before && is_again) return {};
+        if (after != before) return name + triple(after) + (is_again ? " with these tensors\n" : "\n");
+        return name + (is_fixed ? "unchanged, because it is cooperative\n" : "unchanged\n");
     }
 
     /// Returns a line about the tensor.
@@ -99,6 +87,24 @@ class Minimizer {
 
   private:
     bool keeps() { return judge_.has(launch_.file(), expected_); }
+
+    void shrink_dimension(std::size_t dimension, bool is_again) {
+        std::array<std::uint32_t, 3> grid = launch_.file().launch.grid;
+        const std::uint32_t unit = std::max(launch_.file().launch.cluster[dimension], 1U);
+        if (grid[dimension] % unit != 0) return;
+        const auto set = [&, this](std::uint32_t units) {
+            grid[dimension] = units * unit;
+            launch_.set_grid(grid);
+        };
+        const auto holds = [&, this](std::uint32_t units) {
+            set(units);
+            return keeps();
+        };
+        const std::uint32_t before = grid[dimension] / unit;
+        // A search that would most likely find nothing costs only one trial.
+        const bool is_worth_it = !is_again || (before > 1 && holds(before - 1));
+        set(is_worth_it ? smallest_prefix(is_again ? before - 1 : before, holds) : before);
+    }
 
     [[nodiscard]] Result<SavedContents> contents_of(std::size_t number) const {
         const std::optional<FileContents>& file = launch_.contents(number);
@@ -176,13 +182,13 @@ class Minimization {
         return {};
     }
 
-    Status shrink() {
+    void shrink() {
         Minimizer minimizer(judge_, verdict_, launch_);
         print(place_of(file_.launch) + ": " + words_of(verdict_) + "\n");
-        print(minimizer.shrink_grid());
+        print(minimizer.shrink_grid(false));
         for (std::size_t i = 0; i < launch_.file().launch.tensors.size(); ++i)
             print(minimizer.shrink_tensor(i));
-        return {};
+        print(minimizer.shrink_grid(true));
     }
 
     /// Writes the bundle and replays it.
@@ -235,8 +241,10 @@ int minimize(const ReplayRequest& request, const LaunchFile& file) {
     if (!launch.ok()) return report_trouble(launch.status());
     Minimization minimization(request, file, launch.value());
     Status done = minimization.find_verdict();
-    if (done.ok()) done = minimization.shrink();
-    if (done.ok()) done = minimization.write();
+    if (done.ok()) {
+        minimization.shrink();
+        done = minimization.write();
+    }
     return done.ok() ? 0 : report_trouble(done);
 }
 

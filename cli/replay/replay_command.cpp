@@ -25,7 +25,8 @@ constexpr const char* kExamples =
     "  aoti-dbg replay --calls 3 --python op.py captured   write a script for an op or kernel\n"
     "  aoti-dbg replay --calls 41 --guard --minimize small.aotidbg captured   keep only what faults\n"
     "\n"
-    "Exit codes: 0 equal to the record, 1 different, 2 could not replay, 3 a kernel failed.\n";
+    "Exit codes: 0 equal to the record, 1 different, 2 could not replay, 3 a kernel failed.\n"
+    "With --minimize: 0 the smaller launch shows the same, 2 it does not, or none was written.\n";
 
 }  // namespace
 

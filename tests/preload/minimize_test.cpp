@@ -18,13 +18,14 @@ Outcome replay(Lines options) {
 
 /// A recording of one run, whose square root had a grid of [9, 4, 1].
 struct Captured {
-    Captured() {
+    /// `more` members are in the record of the square root.
+    explicit Captured(const std::string& more = {}) {
         for (const fs::path& file : Preloaded::files(out() / "launches", "run")) {
             std::string record = read_text(file);
             const std::string grid = R"("grid":[1,1,1])";
             const std::size_t at = record.find(grid);
             if (at == std::string::npos || !contains(record, "sqrt")) continue;
-            std::ofstream(file) << record.replace(at, grid.size(), R"("grid":[9,4,1])");
+            std::ofstream(file) << record.replace(at, grid.size(), R"("grid":[9,4,1])" + more);
         }
     }
     [[nodiscard]] fs::path out() const { return watched.out(); }
@@ -132,7 +133,47 @@ TEST_CASE("A smaller launch that never ends does not count") {
     const Outcome minimized = captured.minimized("endless", {});
     CAPTURE(minimized.out, minimized.err);
     CHECK(minimized.exit_code == 0);
-    CHECK(lines_of(minimized.out).at(1) == "  grid [9, 4, 1]: [6, 1, 1]");
+    // The minimum is -1.
+    CHECK(lines_of(minimized.out).at(2) == "  arg2_1 float32[8,16]: constant 9");
+}
+
+TEST_CASE("Clusters stay whole, and a cooperative launch keeps its grid") {
+    const Captured clustered(R"(,"cluster":[3,1,1])");
+    const Outcome whole = clustered.minimized("faulting_row", {});
+    CAPTURE(whole.out, whole.err);
+    CHECK(whole.exit_code == 0);
+    CHECK(lines_of(whole.out).at(1) == "  grid [9, 4, 1]: [6, 2, 1]");
+    const Captured cooperative(R"(,"cooperative":true)");
+    const Outcome fixed = cooperative.minimized("faulting_row", {});
+    CAPTURE(fixed.out, fixed.err);
+    CHECK(fixed.exit_code == 0);
+    CHECK(lines_of(fixed.out).at(1) == "  grid [9, 4, 1]: unchanged, because it is cooperative");
+}
+
+TEST_CASE("Fewer blocks can be enough once the tensors are smaller") {
+    const Captured captured;
+    const Outcome minimized = captured.minimized("faulting_index", {});
+    CAPTURE(minimized.out, minimized.err);
+    CHECK(minimized.exit_code == 0);
+    const Lines lines = lines_of(minimized.out);
+    CHECK(lines.at(1) == "  grid [9, 4, 1]: [4, 1, 1]");
+    CHECK(lines.at(2) == "  arg2_1 float32[8,16]: constant 9");
+    CHECK(lines.at(4) == "  grid [4, 1, 1]: [1, 1, 1] with these tensors");
+}
+
+TEST_CASE("A redacted launch stays redacted when it becomes smaller") {
+    const Captured captured;
+    const std::string redacted = captured.small + ".redacted";
+    REQUIRE(run_program({AOTI_DBG_TOOL, "bundle", "--redact", "--calls", "3", "--output", redacted,
+                         captured.out().string()},
+                        {})
+                .exit_code == 0);
+    const Outcome minimized = replay({"--minimize", captured.small, redacted});
+    CAPTURE(minimized.out, minimized.err);
+    CHECK(minimized.exit_code == 0);
+    CHECK(contains(read_text(captured.small), R"("redacted":true)"));
+    CHECK(lines_of(replay({"--inspect", captured.small}).out).at(0) ==
+          "The code of 1 module, and tensors of 1 launch with random contents or constants.");
 }
 
 TEST_CASE("Minimizing refuses a launch without a verdict") {

@@ -130,6 +130,13 @@ bool faulting_row(const std::byte* const* p, const LaunchShape& shape) {
     return !has_both || shape.grid[0] < 5 || shape.grid[1] < 2;
 }
 
+// Block x faults if element 17 * x is 9. Of the input of the fake models, this is so in block 3.
+bool faulting_index(const std::byte* const* p, const LaunchShape& shape) {
+    for (unsigned block = 0; block < std::min(shape.grid[0], 8U); ++block)
+        if (floats(p, 0)[17 * block] == 9) return false;
+    return true;
+}
+
 // out[i] = in[i], plus a number that is new in each launch of at least 3 blocks with an input from 4.
 bool unsteady(const std::byte* const* p, const LaunchShape& shape) {
     static std::atomic<int> launches{0};
@@ -141,11 +148,12 @@ bool unsteady(const std::byte* const* p, const LaunchShape& shape) {
     return true;
 }
 
-// Does not end with less than 6 blocks, and faults with more.
-bool endless(const std::byte* const*, const LaunchShape& shape) {
-    while (shape.grid[0] < 6)
+// Faults if in[7] is 9, and does not end if it is negative.
+bool endless(const std::byte* const* p, const LaunchShape&) {
+    const float in = floats(p, 0)[7];
+    while (in < 0)
         std::this_thread::yield();
-    return false;
+    return in != 9;
 }
 
 // mask[i] = in[i] > 2, index[i] = 2^53 + i. A double cannot represent every second index.
@@ -192,6 +200,7 @@ constexpr Builtin kBuiltins[] = {
     {"neighbor_sum", neighbor_sum, "ppi"},
     {"accumulate", accumulate, "ppi"},
     {"faulting_row", faulting_row, "ppi"},
+    {"faulting_index", faulting_index, "ppi"},
     {"unsteady", unsteady, "ppi"},
     {"endless", endless, "ppi"},
     {"compare_and_count", compare_and_count, "pppi"},
