@@ -32,7 +32,15 @@ void for_each_piece(const TensorFacts& facts, Visit visit) {
     }
 }
 
-/// True if nothing initializes the tensor before the launch, as far as the model's source says.
+}  // namespace
+
+std::string shape_of(const TensorFacts& facts) {
+    std::string text = facts.dtype + "[";
+    for (std::size_t d = 0; d < facts.sizes.size(); ++d)
+        text += (d == 0 ? "" : ",") + std::to_string(facts.sizes[d]);
+    return text + "]";
+}
+
 bool is_uninitialized(const LaunchRecord& launch, const LaunchTensor& tensor) {
     const auto is_of_tensor = [&](const LaunchArgument& argument) {
         return std::ranges::find(argument.labels, tensor.label) != argument.labels.end();
@@ -43,15 +51,6 @@ bool is_uninitialized(const LaunchRecord& launch, const LaunchTensor& tensor) {
     return tensor.is_unwritten || (std::ranges::any_of(launch.arguments, is_of_tensor) &&
                                    std::ranges::none_of(launch.arguments, reads));
 }
-
-std::string shape_of(const TensorFacts& facts) {
-    std::string text = facts.dtype + "[";
-    for (std::size_t d = 0; d < facts.sizes.size(); ++d)
-        text += (d == 0 ? "" : ",") + std::to_string(facts.sizes[d]);
-    return text + "]";
-}
-
-}  // namespace
 
 std::optional<compare::SavedElements> Launched::saved(const LaunchTensor& tensor, EventSide side) {
     ArgumentFacts facts;
@@ -157,10 +156,43 @@ std::uint64_t Launched::bytes() const {
                            [](std::uint64_t sum, const Region& region) { return sum + region.bytes(); });
 }
 
+Result<std::vector<std::byte>> Launched::elements(const LaunchTensor& tensor) {
+    std::vector<std::byte> memory(span_of(tensor.facts));
+    if (memory.empty()) return memory;
+    if (Status read = driver_.read(address_of(tensor), memory); !read.ok()) return read;
+    std::vector<std::byte> elements(element_count(tensor.facts.sizes) *
+                                    element_size(tensor.facts.measured_dtype));
+    for_each_piece(tensor.facts, [&](std::uint64_t offset, std::uint64_t at, std::uint64_t bytes) {
+        std::memcpy(elements.data() + at, memory.data() + offset, bytes);
+    });
+    return elements;
+}
+
+Result<LaunchResults> Launched::unrecorded() {
+    LaunchResults results(launch_.tensors.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (saved(launch_.tensors[i], EventSide::after)) continue;
+        Result<std::vector<std::byte>> found = elements(launch_.tensors[i]);
+        if (!found.ok()) return found.status();
+        results[i] = std::move(found.value());
+    }
+    return results;
+}
+
+std::optional<compare::SavedElements> Launched::expected(const LaunchTensor& tensor) {
+    std::optional<compare::SavedElements> recorded = saved(tensor, EventSide::after);
+    if (recorded || options_.unpoisoned == nullptr || options_.unpoisoned->empty()) return recorded;
+    const std::vector<std::byte>& found =
+        (*options_.unpoisoned)[static_cast<std::size_t>(&tensor - launch_.tensors.data())];
+    if (found.empty()) return std::nullopt;
+    return compare::SavedElements{found, nullptr};
+}
+
 void Launched::compare(const LaunchTensor& tensor, std::span<const std::byte> found, ReplayedTensor& result) {
-    const std::optional<compare::SavedElements> expected = saved(tensor, EventSide::after);
+    const std::optional<compare::SavedElements> expected = this->expected(tensor);
     if (!expected) return;
     result.different = 0;
+    result.is_recorded = saved(tensor, EventSide::after).has_value();
     const std::uint64_t size = element_size(tensor.facts.measured_dtype);
     std::optional<compare::SavedElements> before;
     if (options_.poison && is_uninitialized(launch_, tensor)) before = saved(tensor, EventSide::before);

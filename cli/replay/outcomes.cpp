@@ -64,12 +64,13 @@ ReplayOutcome Outcomes::outcome() const {
 std::string Outcomes::text(const LaunchRecord& launch, const LaunchedOptions& options) const {
     const bool is_poisoned = options.poison.has_value();
     std::string text = place_of(launch) + ": ";
+    const bool is_recorded = std::ranges::all_of(first_, &ReplayedTensor::is_recorded);
     if (by_hash_.size() > 1)
         text += "not the same each time";
     else if (!is_compared())
         text += "ran, and has no recorded results" + condition(options);
     else if (is_as_recorded())
-        text += "equal to the record" + condition(options);
+        text += (is_recorded ? "equal to the record" : "gives the same results") + condition(options);
     else
         text += is_poisoned ? "reads uninitialized memory" : "different";
     text += "\n";

@@ -28,6 +28,10 @@ class Outcomes {
     void add(std::uint64_t hash, std::vector<ReplayedTensor> results);
 
     [[nodiscard]] ReplayOutcome outcome() const;
+    /// True if all launches gave the same results.
+    [[nodiscard]] bool is_stable() const { return by_hash_.size() == 1; }
+    /// The results of the first launch.
+    [[nodiscard]] const std::vector<ReplayedTensor>& first() const { return first_; }
     /// Returns whole lines about the first outcome, and how many there were.
     [[nodiscard]] std::string text(const LaunchRecord& launch, const LaunchedOptions& options) const;
 

@@ -10,7 +10,6 @@
 
 #include "base/descriptor.hpp"
 #include "cli/print.hpp"
-#include "cli/replay/fault_dump.hpp"
 #include "cli/replay/launch_time.hpp"
 #include "cli/replay/outcomes.hpp"
 #include "cli/replay/tensor_span.hpp"
@@ -24,28 +23,6 @@ bool is_ptx(const std::string& code) {
                "ELF",
                0) != 0 &&
            code.find(".version") != std::string::npos;
-}
-
-Status load(Driver& driver, const ReplayRequest& request, const LaunchFile& file) {
-    const Result<std::string> code = request.code ? *request.code : image_of(file);
-    if (!code.ok()) return code.status();
-    if (request.level && !is_ptx(code.value()))
-        return Status::error(
-            "--ptxas-opt works only with PTX, and the code is compiled already. Give the kernel's PTX with "
-            "--replace; Triton keeps it beside the cubin in its cache");
-    Status loaded = driver.load(code.value(), file.launch, request.level);
-    if (loaded.ok() || file.launch.compute_capability == driver.compute_capability()) return loaded;
-    return Status::error(loaded.message() + ". The launch was captured on " + file.launch.device +
-                         ", and this is " + driver.device());
-}
-
-/// The last pass of a good launch is the only one that is printed.
-std::vector<LaunchedOptions> passes_of(const ReplayRequest& request) {
-    if (request.is_guarded)
-        return {{PlacementKind::end_guarded, request.poison}, {PlacementKind::begin_guarded, request.poison}};
-    // A launch that differs already without poison says nothing about it.
-    if (request.poison) return {{}, {PlacementKind::as_captured, request.poison}};
-    return {{}};
 }
 
 LaunchResult trouble(const Status& status) {
@@ -80,6 +57,9 @@ class Pass {
         return {0, outcomes.outcome(), std::move(text)};
     }
 
+    /// Returns the results that are not recorded.
+    Result<LaunchResults> unrecorded() { return launched_.unrecorded(); }
+
   private:
     const ReplayRequest& request_;
     const LaunchFile& file_;
@@ -90,13 +70,22 @@ class Pass {
 /// Returns the result of the last pass. A pass that is not equal is the last one.
 LaunchResult replay_one(const ReplayRequest& request, Driver& driver, const LaunchFile& file,
                         std::uint32_t& pass) {
-    if (Status loaded = load(driver, request, file); !loaded.ok()) return trouble(loaded);
+    if (Status loaded = load_code(driver, request, file); !loaded.ok()) return trouble(loaded);
     TensorFiles tensors(file.events, file.files);
     LaunchResult result;
     const std::vector<LaunchedOptions> passes = passes_of(request);
+    LaunchResults unpoisoned;
     for (pass = 0; pass < passes.size(); ++pass) {
-        result = Pass(request, driver, file, tensors, passes[pass]).replay(pass + 1 == passes.size());
+        const bool is_last = pass + 1 == passes.size();
+        LaunchedOptions options = passes[pass];
+        if (options.poison) options.unpoisoned = &unpoisoned;
+        Pass own(request, driver, file, tensors, options);
+        result = own.replay(is_last);
         if (exit_code_of(result.outcome) != kReplayEqual) return result;
+        if (is_last || options.poison || !request.poison) continue;
+        Result<LaunchResults> results = own.unrecorded();
+        if (!results.ok()) return trouble(results.status());
+        unpoisoned = std::move(results.value());
     }
     return result;
 }
@@ -133,6 +122,27 @@ int exit_code_of(ReplayOutcome outcome) {
     return kReplayEqual;
 }
 
+Status load_code(Driver& driver, const ReplayRequest& request, const LaunchFile& file) {
+    const Result<std::string> code = request.code ? *request.code : image_of(file);
+    if (!code.ok()) return code.status();
+    if (request.level && !is_ptx(code.value()))
+        return Status::error(
+            "--ptxas-opt works only with PTX, and the code is compiled already. Give the kernel's PTX with "
+            "--replace; Triton keeps it beside the cubin in its cache");
+    Status loaded = driver.load(code.value(), file.launch, request.level);
+    if (loaded.ok() || file.launch.compute_capability == driver.compute_capability()) return loaded;
+    return Status::error(loaded.message() + ". The launch was captured on " + file.launch.device +
+                         ", and this is " + driver.device());
+}
+
+std::vector<LaunchedOptions> passes_of(const ReplayRequest& request) {
+    if (request.is_guarded)
+        return {{PlacementKind::end_guarded, request.poison}, {PlacementKind::begin_guarded, request.poison}};
+    // A launch that differs already without poison says nothing about it.
+    if (request.poison) return {{}, {PlacementKind::as_captured, request.poison}};
+    return {{}};
+}
+
 int replay_here(const ReplayRequest& request, const std::vector<LaunchFile>& files,
                 const ReplayReport& report, ReplayProgress& progress) {
     const Result<std::unique_ptr<Driver>> driver = Driver::open();
@@ -151,18 +161,24 @@ int replay_here(const ReplayRequest& request, const std::vector<LaunchFile>& fil
     return progress.worst;
 }
 
-int describe_fault(const ReplayRequest& request, const LaunchFile& file, std::uint32_t pass) {
+DumpedFault dumped_fault(const ReplayRequest& request, const LaunchFile& file,
+                         const LaunchedOptions& options) {
     // The driver prints about its dump, and what fails here has been printed.
     const Descriptor nothing(open("/dev/null", O_WRONLY | O_CLOEXEC));
     if (nothing.number() >= 0) dup2(nothing.number(), STDERR_FILENO);
     const FaultDump dump;
     const Result<std::unique_ptr<Driver>> driver = Driver::open();
-    if (!driver.ok() || !load(*driver.value(), request, file).ok()) return kReplayTrouble;
+    if (!driver.ok() || !load_code(*driver.value(), request, file).ok()) return {};
     TensorFiles tensors(file.events, file.files);
-    Launched launched(*driver.value(), file, tensors, passes_of(request)[pass]);
-    if (!launched.prepare().ok() || !launched.begin().ok()) return kReplayTrouble;
+    Launched launched(*driver.value(), file, tensors, options);
+    if (!launched.prepare().ok() || !launched.begin().ok()) return {};
     await_fault(*driver.value());
-    return print(dump.lines(arguments_of(file.launch, launched))) == 0 ? kReplayFault : kReplayTrouble;
+    return dump.read(arguments_of(file.launch, launched));
+}
+
+int describe_fault(const ReplayRequest& request, const LaunchFile& file, std::uint32_t pass) {
+    const std::string lines = dumped_fault(request, file, passes_of(request)[pass]).lines;
+    return print(lines) == 0 ? kReplayFault : kReplayTrouble;
 }
 
 }  // namespace aoti_dbg::cli

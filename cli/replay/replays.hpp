@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/replay/driver.hpp"
+#include "cli/replay/fault_dump.hpp"
 #include "cli/replay/launch_files.hpp"
 #include "cli/replay/launched.hpp"
 #include "cli/replay/outcomes.hpp"
@@ -38,7 +39,19 @@ int exit_code_of(ReplayOutcome outcome);
 int replay_here(const ReplayRequest& request, const std::vector<LaunchFile>& files,
                 const ReplayReport& report, ReplayProgress& progress);
 
-/// Repeats the launch that faulted, and prints what the driver's core dump says about it.
+/// Loads the launch's code, or that of the request.
+Status load_code(Driver& driver, const ReplayRequest& request, const LaunchFile& file);
+
+/// Returns how the launch is replayed, one after the other. The last pass of a good launch is the only one
+/// that is printed.
+std::vector<LaunchedOptions> passes_of(const ReplayRequest& request);
+
+/// Repeats the launch that faulted, and returns what the driver's core dump says about it. The driver must
+/// not have started in this process.
+DumpedFault dumped_fault(const ReplayRequest& request, const LaunchFile& file,
+                         const LaunchedOptions& options);
+
+/// Does the same, and prints it.
 int describe_fault(const ReplayRequest& request, const LaunchFile& file, std::uint32_t pass);
 
 }  // namespace aoti_dbg::cli

@@ -75,6 +75,27 @@ replay_silent_case() {
     return "$failed"
 }
 
+# smaller TEXT FILE ARGUMENTS...: writes a smaller launch to FILE, whose replay shows the same.
+smaller() {
+    local text=$1 file=$2
+    shift 2
+    rm -f "$file"
+    shows 0 "$text" --minimize "$file" "$@" && grep -q 'Its replay shows the same' "$case_folder/shown"
+}
+
+# Launches with errors, with fewer blocks and constants.
+replay_minimize_case() {
+    need_gpu || return
+    local failed=0
+    captured smaller 'pick_rows*,add_to*,count_blocks*' "$python" -W ignore "$root/tests/gpu/replay_victim.py"
+    smaller 'the kernel failed' "$case_folder/past-small.aotidbg" --guard "$(launch_of smaller pick_rows)" || failed=1
+    shows 3 'read.* past the end of ' --guard "$case_folder/past-small.aotidbg" || failed=1
+    smaller 'reads uninitialized memory' "$case_folder/unset-small.aotidbg" --poison ff "$(launch_of smaller add_to)" || failed=1
+    shows 1 'reads memory that nobody wrote' --poison ff "$case_folder/unset-small.aotidbg" || failed=1
+    smaller 'not the same each time' "$case_folder/race-small.aotidbg" --times 50 "$(launch_of smaller count_blocks)" || failed=1
+    return "$failed"
+}
+
 # Every kernel of models that no other test knows.
 replay_models_case() {
     need_gpu || return
@@ -141,4 +162,5 @@ replay_cases() {
     check "replay: all kernels of six models" replay_models_case
     check "replay: the launch that faults is kept" replay_kept_case
     check "replay: errors that the program does not notice" replay_silent_case
+    check "replay: smaller launches with these errors" replay_minimize_case
 }
