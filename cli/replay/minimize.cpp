@@ -1,11 +1,15 @@
 #include "cli/replay/minimize.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <map>
 
 #include "base/clean_text.hpp"
+#include "base/file_failure.hpp"
 #include "base/words.hpp"
 #include "cli/bundle/bundle_writer.hpp"
 #include "cli/bundle/manifest_of.hpp"
@@ -141,6 +145,19 @@ class Minimizer {
     SmallerLaunch& launch_;
 };
 
+/// The search can take minutes, so what would fail after it fails before it.
+Status can_create(const std::string& path) {
+    struct stat info {};
+    if (lstat(path.c_str(), &info) == 0)
+        return Status::error("cannot create " + path + ": it exists. Name another file with --minimize");
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0) return {};
+    const Status failed = file_failure("cannot create", path, errno);
+    std::string remedy = remedy_for(failed, "--minimize", PlaceKind::file);
+    if (remedy.ends_with('.')) remedy.pop_back();
+    return Status::error(failed.message() + ". " + remedy);
+}
+
 /// Says why a launch has nothing that a smaller one could keep.
 Status nothing_to_keep(const LaunchFile& file, const Verdict& verdict) {
     if (verdict.symptom == Symptom::different)
@@ -233,10 +250,7 @@ class Minimization {
 }  // namespace
 
 int minimize(const ReplayRequest& request, const LaunchFile& file) {
-    struct stat info {};
-    if (lstat(request.minimize.c_str(), &info) == 0)
-        return report_trouble("cannot create " + request.minimize +
-                              ": it exists. Name another file with --minimize");
+    if (const Status free = can_create(request.minimize); !free.ok()) return report_trouble(free.message());
     Result<SmallerLaunch> launch = SmallerLaunch::copy_of(file, request.code);
     if (!launch.ok()) return report_trouble(launch.status().message());
     Minimization minimization(request, file, launch.value());

@@ -108,10 +108,14 @@ FileContents SavedContents::with_rows(const Rows& rows) const {
     for (const std::size_t row : rows) {
         const std::size_t begin =
             static_cast<std::size_t>(view_.storage_offset) + row * static_cast<std::size_t>(view_.strides[0]);
-        for_each_offset(row_layout, [&](std::size_t offset) {
+        const auto copy = [&](std::size_t offset, std::size_t count) {
             const std::size_t at = (begin + offset) * size();
-            std::memcpy(storage.data() + at, view_.storage.data() + at, size());
-        });
+            std::memcpy(storage.data() + at, view_.storage.data() + at, count * size());
+        };
+        if (row_layout.is_contiguous())
+            copy(0, element_count({row_layout.sizes, row_layout.rank}));
+        else
+            for_each_offset(row_layout, [&](std::size_t offset) { copy(offset, 1); });
     }
     return pt_in_memory({view_.dtype, view_.sizes, view_.strides, view_.storage_offset, storage.size(),
                          view_.device, view_.bits},

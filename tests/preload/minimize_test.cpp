@@ -191,6 +191,8 @@ TEST_CASE("Minimizing refuses a launch without a verdict") {
     refused(captured.minimized("nop", {}), kSqrt.substr(0, kSqrt.size() - 2) + " differs from the record");
     refused(options({"--calls", "1"}), " has no verdict to keep");
     refused(options({}), "--minimize takes one call, and 5 are selected");
+    refused(replay({"--calls", "3", "--minimize", captured.small + "/none", captured.out().string()}),
+            "cannot create " + captured.small + "/none: no such file or directory");
     refused(options({"--calls", "3", "--bench"}), "--minimize does not go with");
 }
 
