@@ -95,7 +95,7 @@ TEST_CASE("A launch that reads unwritten memory shows so after it is smaller") {
     CHECK(lines.at(2) == "  arg2_1 float32[8,16]: constant -1");
     const Outcome replayed = replay({"--poison", "ff", captured.small});
     CHECK(replayed.exit_code == 1);
-    CHECK(lines_of(replayed.out).at(0) == kSqrt + "reads memory that nobody wrote");
+    CHECK(lines_of(replayed.out).at(0) == kSqrt + "reads uninitialized memory");
 }
 
 TEST_CASE("A launch that differs each time keeps what it needs for that") {
