@@ -226,7 +226,7 @@ class Minimization {
         if (!bytes.ok()) return bytes.status();
         const Result<std::vector<LaunchFile>> written = launches_of(path);
         if (!written.ok()) return written.status();
-        if (!judge_.has(written.value().front(), verdict_))
+        if (!judge_.can_have(written.value().front(), verdict_))
             return Status::error("the bundle " + path +
                                  " is written, but its replay does not show this again");
         print(path + ": " + memory_text(bytes.value()) + ", and " + memory_text(bytes_of(original.value())) +
