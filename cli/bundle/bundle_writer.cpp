@@ -22,6 +22,13 @@ std::string in_the_way(const std::string& path, const char* remedy) {
     return "cannot create " + path + ": it exists. " + remedy;
 }
 
+/// Returns what failed, why and the remedy, without the last period.
+Status output_failure(const char* what, const std::string& path, int error) {
+    std::string remedy = remedy_for(error, "--output", PlaceKind::file);
+    if (remedy.ends_with('.')) remedy.pop_back();
+    return Status::error(file_failure(what, path, error).message() + ". " + remedy);
+}
+
 /// Removes the unfinished file, unless it was renamed.
 class Unfinished {
   public:
@@ -40,13 +47,13 @@ class Unfinished {
         if (error_ == 0) return {};
         if (error_ == EEXIST)
             return Status::error(in_the_way(path_, "Remove it, if no other aoti-dbg is writing this bundle"));
-        return file_failure("cannot create", path_, error_);
+        return output_failure("cannot create", path_, error_);
     }
     Status write(std::span<const std::byte> bytes) {
         const int error =
             write_fully(file_.number(), reinterpret_cast<const char*>(bytes.data()), bytes.size());
         written_ += bytes.size();
-        return error == 0 ? Status() : file_failure("cannot write", path_, error);
+        return error == 0 ? Status() : output_failure("cannot write", path_, error);
     }
     Status rename_to(const std::string& path) {
         int failed = renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
@@ -60,7 +67,7 @@ class Unfinished {
         is_renamed_ = failed == 0;
         if (is_renamed_) return {};
         if (errno == EEXIST) return Status::error(in_the_way(path, "Name another file with --output"));
-        return file_failure("cannot create", path, errno);
+        return output_failure("cannot create", path, errno);
     }
     [[nodiscard]] std::uint64_t written() const { return written_; }
 

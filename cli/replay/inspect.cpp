@@ -1,9 +1,11 @@
 #include "cli/replay/inspect.hpp"
 
+#include "base/clean_text.hpp"
 #include "base/message.hpp"
 #include "base/words.hpp"
 #include "cli/bundle/manifest_of.hpp"
 #include "cli/print.hpp"
+#include "cli/replay/outcomes.hpp"
 #include "cli/tensor_files.hpp"
 #include "serializer/number_text.hpp"
 
@@ -20,7 +22,7 @@ std::string triple(const std::array<std::uint32_t, 3>& numbers) {
 std::string line(const char* title, const std::string& text) {
     std::string padded = std::string("  ") + title;
     padded.resize(std::max<std::size_t>(padded.size(), 13), ' ');
-    return padded + text + "\n";
+    return padded + clean_text(text) + "\n";
 }
 
 std::string list(const std::vector<std::int64_t>& numbers) {
@@ -60,24 +62,29 @@ class Inspection {
     std::string text_of(const LaunchFile& file) {
         total_ = 0;
         const LaunchRecord& launch = file.launch;
-        std::string text = "run " + std::to_string(launch.run) + ", call " + std::to_string(launch.call) +
-                           ", " + launch.kernel + "\n";
+        std::string text = place_of(launch) + "\n";
+        text += launch.kind == LaunchKind::op ? line("op", launch.op) : kernel_lines(file);
+        text += saved_lines(file, EventSide::before, "before") + saved_lines(file, EventSide::after, "after");
+        return text + line("total", memory_text(total_));
+    }
+
+  private:
+    std::string kernel_lines(const LaunchFile& file) {
+        const LaunchRecord& launch = file.launch;
         std::string shape = "grid " + triple(launch.grid) + ", block " + triple(launch.block);
         if (launch.cluster[0] != 0) shape += ", cluster " + triple(launch.cluster);
         shape += ", shared memory " + memory_text(launch.shared_bytes);
         if (launch.is_cooperative) shape += ", cooperative";
-        text += line("function", launch.function) + line("shape", shape);
+        std::string text = line("function", launch.function) + line("shape", shape);
         text += line("device", launch.device + ", compute capability " +
                                    version_text(launch.compute_capability, 10, 1) + ", driver " +
                                    version_text(static_cast<std::uint32_t>(launch.driver), 1000, 10));
         text += file_lines(file);
         for (const LaunchParameter& parameter : launch.parameters)
             text += line("parameter", parameter_text(launch, parameter));
-        text += saved_lines(file, EventSide::before, "before") + saved_lines(file, EventSide::after, "after");
-        return text + line("total", memory_text(total_));
+        return text;
     }
 
-  private:
     /// Returns the size of a file of the recording, or why it cannot be read.
     std::string size_of(const LaunchFile& file, const std::string& path) {
         const Result<FileContents> contents = file.files->open(path);
@@ -119,7 +126,7 @@ int inspect_launches(const std::vector<LaunchFile>& launches) {
         return kUnreadable;
     }
     Output output;
-    if (manifest.value()) output.text = manifest.value()->contains + "\n";
+    if (manifest.value()) output.text = clean_text(manifest.value()->contains) + "\n";
     Inspection inspection(launches.front());
     for (const LaunchFile& file : launches) {
         output.text += inspection.text_of(file);

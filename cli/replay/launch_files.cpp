@@ -16,8 +16,12 @@ constexpr std::uint64_t kMostRecord = std::uint64_t{16} << 20U;
 constexpr std::uint64_t kMostImage = std::uint64_t{1} << 30U;
 
 /// Launches in launches-4242 belong to events-4242.jsonl.
-fs::path events_beside(const fs::path& folder) {
+fs::path events_beside(fs::path folder) {
     std::string name = folder.filename().string();
+    if (std::error_code failed; name.empty() || name == "." || name == "..") {
+        folder = fs::canonical(folder / ".", failed);
+        name = folder.filename().string();
+    }
     if (name.starts_with("launches")) name.replace(0, 8, "events");
     return folder.parent_path() / (name + ".jsonl");
 }

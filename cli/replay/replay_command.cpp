@@ -81,6 +81,9 @@ Status ReplayCommand::parse(ReplayRequest& request) const {
         if (!code.ok()) return Status::error("--replace: cannot read " + code.status().message());
         request.code = std::move(code.value());
     }
+    if (!python_.empty() && (is_inspection_ || is_guarded_ || is_timed_ || stops_ || !times_.empty() ||
+                             !poison_.empty() || !code_.empty() || !level_.empty()))
+        return Status::error("--python launches nothing. Use it only with --runs and --calls.");
     if (stops_ && !is_debugged())
         return Status::error("--stop-before needs a debugger. Run: cuda-gdb --args aoti-dbg replay ...");
     if (!minimize_.empty() && (is_inspection_ || is_timed_ || stops_ || !python_.empty()))

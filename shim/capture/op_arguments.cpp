@@ -102,6 +102,8 @@ class ShimArguments {
                 return numbers(frame_.pointer<const std::int64_t*>());
             case 'B':
                 return numbers(frame_.pointer<const std::int32_t*>());
+            case 'P':
+                return optional_numbers(frame_.pointer<const std::int64_t* const*>());
             case 's':
                 return string(frame_.pointer<const char*>());
             case 'S': {
@@ -209,6 +211,12 @@ class ShimArguments {
         if (!count || *count > kLongestList) return;
         argument.value = values == nullptr && *count == 0 ? std::string(kNoValue) : "[]";
         if (values != nullptr) argument.value = list_text(values, *count);
+    }
+
+    void optional_numbers(const std::int64_t* const* place) {
+        if (place != nullptr) return numbers(*place);
+        length();
+        add().value = kNoValue;
     }
 
     /// The pointer may be invalid, because the op may never read it. A text that is cut is unknown.

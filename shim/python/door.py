@@ -177,9 +177,11 @@ class Wrapper:
             label = tensor_of(node)
             if not label and parameter and isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
                 label = parameter  # alpha=1
+            elif not label and is_symbolic(node) and wants_values:  # noqa: F821: the library's
+                label = ast.unparse(node)  # s27 // 2
             elif not label:
                 return
-            is_scalar = isinstance(node, ast.Constant) or re.match(r"(s|ks|u|zuf)\d+$|.*numel$", label)
+            is_scalar = isinstance(node, ast.Constant) or is_symbolic(node) or label.endswith("numel")
             arguments.append({"label": label, "role": role, "parameter": parameter, "is_tensor": not is_scalar})
             arguments[-1]["view"] = written_view(node)
             arguments[-1]["value"] = ast.unparse(node) if is_scalar else ""

@@ -8,6 +8,8 @@ import sys
 # Ops of these names follow PyTorch's rule: only those that end in _ or have an `out` change an argument.
 PURE = ("extern_kernels.", "torch.ops.aten.", "torch.ops.prims.", "aten.")
 GRAPH = re.compile(r"\s*# AOT ID: \['(\w+)'")
+SYMBOL = re.compile(r"(s|ks|u|zuf)\d+$")
+ARITHMETIC = ("abs", "float", "int", "math", "max", "min", "round")
 # What Dynamo said when it compiled a forward, by compile id. The backward can come much later.
 origins = {}
 
@@ -62,6 +64,12 @@ def parameters_of_triton(source):
 def braces(node):
     """Return "{4, 16}" for the tuple (4, 16)."""
     return "{" + ", ".join(ast.unparse(one) for one in node.elts) + "}"
+
+
+def is_symbolic(node):
+    """True for s27 and max(1, s27 // 2), but not for reinterpret_tensor(buf0, (s27, 4), (4, 1), 0)."""
+    names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+    return any(map(SYMBOL.match, names)) and all(SYMBOL.match(one) or one in ARITHMETIC for one in names)
 
 
 def written_view(node):

@@ -11,7 +11,7 @@ from compiled_support import CompiledTests
 
 class Compiled(CompiledTests, unittest.TestCase):
     cases = (
-        "mlp", "conv", "attention", "dynamic", "sorting", "custom_op", "training", "nan", "threads", "failing",
+        "mlp", "conv", "attention", "dynamic", "symbolic", "sorting", "custom_op", "training", "nan", "threads", "failing",
     )  # fmt: skip
     addmm, sort = "extern_kernels.addmm", "torch.ops.aten.sort.stable"
 

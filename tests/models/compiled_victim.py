@@ -59,6 +59,13 @@ def dynamic() -> None:
             say("dynamic", compiled((torch.arange(2 * count) % 10).reshape(2, count).to(device)))
 
 
+def symbolic() -> None:
+    """An op has a size as an argument that is computed from another one."""
+    compiled = torch.compile(lambda x: torch.topk(x, max(x.shape[0] // 2, 2), dim=0), dynamic=True)
+    for count in (4, 7):
+        say("symbolic", *compiled(randn(count, 3)))
+
+
 def sorting() -> None:
     @torch.compile
     def ranked(x):
@@ -134,7 +141,8 @@ def crash() -> None:
     torch.compile(lambda x: crash_in(x @ x).cos())(randn(4, 4))
 
 
-CASES = [mlp, conv, attention, dynamic, sorting, custom_op, training, nan, threads] + [failing] * (device == "cpu")
+CASES = [mlp, conv, attention, dynamic, symbolic, sorting, custom_op, training, nan, threads]
+CASES += [failing] * (device == "cpu")
 
 if __name__ == "__main__":
     chosen = sys.argv[2:]

@@ -163,7 +163,7 @@ class Scripts(unittest.TestCase):
         self.assertRegex(lines[0], r"^buf\d+: \d+ of \d+ elements differ, first at 1$")
 
     def test_each_op_of_a_compiled_function_gives_the_recorded_results_again(self):
-        cases = ("mlp", "conv", "attention", "dynamic", "sorting", "custom_op", "training")
+        cases = ("mlp", "conv", "attention", "dynamic", "symbolic", "sorting", "custom_op", "training")
         recording = self.capture("compiled_victim.py", "cpu", *cases)
         self.assertEqual(self.assert_repeats(recording), set())
         ops = {record["op"] for record in recording.records.values()}

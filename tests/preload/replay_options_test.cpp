@@ -106,6 +106,13 @@ TEST_CASE("Replay refuses options that cannot work") {
     refused({"--ptxas-opt", "0"}, "--ptxas-opt works only with PTX");
     refused({"--stop-before"}, "--stop-before needs a debugger");
     refused({"--replace", "/no/such.cubin"}, "cannot read ");
+    const std::string script = (watched.out() / "script.py").string();
+    for (const Lines& other : {Lines{"--inspect"}, Lines{"--guard"}, Lines{"--times", "2"}}) {
+        Lines options = {"--calls", "1", "--python", script};
+        options.insert(options.end(), other.begin(), other.end());
+        refused(options, "--python launches nothing. Use it only with --runs and --calls.");
+    }
+    CHECK_FALSE(fs::exists(script));
 }
 
 }  // namespace

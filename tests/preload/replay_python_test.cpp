@@ -44,6 +44,21 @@ TEST_CASE("An op is captured with its arguments, and a replay names it") {
     CHECK(lines_of(op.out).size() == 1);
 }
 
+TEST_CASE("The inspection of an op prints its name and tensors, and no shape") {
+    const Preloaded watched = captured();
+    const fs::path record = watched.out() / "launches" / "run0000-call0000.json";
+    std::string text = read_text(record);
+    text.replace(text.find("aoti_torch_cuda_addmm_out\",\"arguments"), 4, "\\u001b[m");
+    std::ofstream(record, std::ios::binary | std::ios::trunc) << text;
+    const Lines lines = lines_of(replay(watched.out(), {"--inspect", "--calls", "0"}).out);
+    REQUIRE(lines.size() == 11);
+    CHECK(lines[0] == "run 0, call 0, aoti_torch_cuda_addmm_out");
+    // A terminal must not obey what a record says.
+    CHECK(lines[1] == "  op         ?[m_torch_cuda_addmm_out");
+    CHECK(lines[2].rfind("  before     buf0 float32[8,16] with strides [16,1]: ", 0) == 0);
+    CHECK(lines[10].rfind("  total      ", 0) == 0);
+}
+
 TEST_CASE("The script of an op loads its tensors, calls it and checks what it wrote") {
     const Preloaded watched = captured();
     const fs::path script = watched.out() / "op.py";

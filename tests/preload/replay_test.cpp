@@ -57,6 +57,19 @@ TEST_CASE("Each captured launch gives the recorded results again") {
           "  the same outcome in 4 launches\n");
 }
 
+TEST_CASE("A path from inside of the recording finds its tensors") {
+    const Preloaded watched = captured();
+    const std::string inside = (watched.out() / "launches").string();
+    for (const char* place : {".", "run0001-call0003.json", "./run0001-call0003.json", "../launches"}) {
+        CAPTURE(place);
+        const Outcome replayed =
+            run_program({AOTI_DBG_TOOL, "replay", "--runs", "1", "--calls", "3", place},
+                        {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}}, std::chrono::seconds(60), inside);
+        CHECK(replayed.err.empty());
+        CHECK(replayed.out == "run 1, call 3, triton_poi_fused_sqrt_2: equal to the record\n");
+    }
+}
+
 TEST_CASE("A launch whose results differ from the record is named with its tensor") {
     const Preloaded watched = captured();
     const fs::path launches = watched.out() / "launches";

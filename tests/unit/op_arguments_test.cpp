@@ -57,6 +57,14 @@ TEST_CASE("A list without elements is a list, and a null list of numbers is None
     CHECK(arguments[3].is_known());
 }
 
+TEST_CASE("An optional list is behind a pointer") {
+    const std::int64_t numbers[] = {4, 5};
+    const std::int64_t* const list = numbers;
+    Frame frame;
+    frame.pointer(&list).integer(2).pointer(&list).integer(0).integer(0).integer(0);
+    CHECK(values_of(arguments_of(shim("PnPnPn"), frame)) == Labels{"[4, 5]", "[]", "None"});
+}
+
 TEST_CASE("What cannot be read is unknown, and takes its place in the frame") {
     const std::string cut(100, 'x');
     const int generator = 0;

@@ -89,7 +89,7 @@ TEST_CASE("A caller's output is written, a returned tensor is not, and a list of
             const char letter = entry.args[i];
             if (letter == 'o') CHECK(entry.mutates[i] == 'm');
             if (letter == 'r') CHECK(entry.mutates[i] == '-');
-            if (letter == 'l' || letter == 'L' || letter == 'O') {
+            if (letter == 'l' || letter == 'L' || letter == 'O' || letter == 'P') {
                 REQUIRE(i + 1 < entry.args.size());
                 CHECK((entry.args[i + 1] == 'n' || entry.args[i + 1] == 'N'));
             }
