@@ -34,6 +34,8 @@ class RecordingFiles {
     virtual Result<FileContents> open(const std::string& path) = 0;
     /// Returns the paths of the files in a folder, in no order.
     virtual Result<std::vector<std::string>> files_in(const std::string& folder) = 0;
+    /// Returns the one file that has them all; empty for a folder.
+    [[nodiscard]] virtual std::string archive() const { return {}; }
     /// Returns what messages call a file.
     [[nodiscard]] virtual std::string shown(const std::string& path) const = 0;
 };

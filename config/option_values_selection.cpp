@@ -53,6 +53,26 @@ void capture_calls(Options& options) {
     options.side = Side::before;
 }
 
+/// Takes the place from the end of "triton_*@3:41": run 3, call 41.
+Taken take_place(std::string_view& text, Options& options) {
+    const std::size_t at = text.rfind('@');
+    if (at == std::string_view::npos) return std::nullopt;
+    const std::string_view place = text.substr(at + 1);
+    const std::size_t between = place.find(':');
+    const std::optional<std::uint64_t> run = decimal(place.substr(0, between));
+    const std::optional<std::uint64_t> call =
+        between == std::string_view::npos ? std::nullopt : decimal(place.substr(between + 1));
+    if (!run || !call)
+        return Fault{"behind @ it needs the numbers of a run and of a call, such as @3:41", {}, {}};
+    text = text.substr(0, at);
+    const Result<Window> runs = parse_window(std::to_string(*run));
+    const Result<Window> calls = parse_window(std::to_string(*call));
+    if (!runs.ok() || !calls.ok()) return Fault{"the run or call is too large", {}, {}};
+    options.runs = runs.value();
+    options.calls = calls.value();
+    return std::nullopt;
+}
+
 bool is_word_of_processes(std::string_view piece) {
     if (!piece.empty() && piece.front() == '!') piece = trimmed(piece.substr(1));
     return equal_ignoring_case(piece, "main") || equal_ignoring_case(piece, "all");
@@ -73,7 +93,10 @@ Taken take_record(const Texts& texts, Options& options) {
 }
 
 Taken take_capture(const Texts& texts, Options& options) {
-    if (Taken fault = take_globs(texts, options.kernels)) return fault;
+    Texts patterns = texts;
+    if (!patterns.empty())
+        if (Taken fault = take_place(patterns.back(), options)) return fault;
+    if (Taken fault = take_globs(patterns, options.kernels)) return fault;
     capture_calls(options);
     return std::nullopt;
 }

@@ -13,6 +13,9 @@ void append_launch(const BundledLaunch& launch, std::string& out) {
     append_member(R"({"run":)", launch.run, out);
     append_member(R"(,"call":)", launch.call, out);
     append_member(R"(,"kernel":)", launch.kernel, out);
+    if (!launch.model.empty()) append_member(R"(,"model":)", launch.model, out);
+    if (!launch.torch.empty()) append_member(R"(,"torch":)", launch.torch, out);
+    if (!launch.source.empty()) append_member(R"(,"source":)", launch.source, out);
     out += '}';
 }
 
@@ -26,6 +29,9 @@ bool read_launches(JsonLine::Value list, std::vector<BundledLaunch>& to) {
     for (JsonLine::Value value = list.first(); value; value = value.next()) {
         BundledLaunch& launch = to.emplace_back();
         launch.kernel = string_of(value.member("kernel"));
+        launch.model = string_of(value.member("model"));
+        launch.torch = string_of(value.member("torch"));
+        launch.source = string_of(value.member("source"));
         if (!read_integer(value.member("run"), launch.run)) return false;
         if (!read_integer(value.member("call"), launch.call)) return false;
     }

@@ -15,6 +15,9 @@ struct BundledLaunch {
     std::uint32_t run = 0;
     std::uint32_t call = 0;
     std::string kernel;
+    std::string model;   // the name of its file; empty if unknown
+    std::string torch;   // the version of PyTorch; empty if unknown
+    std::string source;  // the member with the kernel's Triton source; empty if there is none
 };
 
 struct BundleMember {
@@ -24,7 +27,7 @@ struct BundleMember {
 
 struct BundleManifest {
     std::string created_by;  // the version of aoti-dbg
-    // These describe the first launch. Each launch has its own.
+    // These describe the first kernel. Each launch has its own.
     std::string device;
     std::uint32_t compute_capability = 0;  // 90 is 9.0
     std::int32_t driver = 0;               // 13000 is 13.0

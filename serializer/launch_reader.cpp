@@ -45,6 +45,7 @@ bool read_tensors(JsonLine::Value list, std::vector<LaunchTensor>& to) {
         read_integer(value.member("position"), tensor.position);
         read_address(value.member("address"), tensor.address);
         read_tensor(value, tensor.facts);
+        tensor.is_unwritten = value.member("unwritten").text() == "true";
         const bool is_whole =
             !tensor.label.empty() && tensor.facts.sizes.size() == tensor.facts.strides.size();
         if (!is_whole || tensor.facts.sizes.size() > kMaxRank) return false;

@@ -61,6 +61,7 @@ void append_tensor(const LaunchTensor& tensor, std::string& out) {
     append_member(R"(,"dtype":)", tensor.facts.dtype, out);
     append_list(R"(,"sizes":)", tensor.facts.sizes, out);
     append_list(R"(,"strides":)", tensor.facts.strides, out);
+    if (tensor.is_unwritten) out += R"(,"unwritten":true)";
     out += '}';
 }
 

@@ -28,6 +28,7 @@ struct LaunchTensor {
     std::uint32_t position = 0;  // of its first argument
     std::uint64_t address = 0;
     TensorFacts facts;
+    bool is_unwritten = false;  // no earlier call writes its memory, according to the model's source
 };
 
 /// An argument of the call in the source. It is a tensor, a list of tensors, or a value.

@@ -6,10 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/fnv.hpp"
 #include "base/words.hpp"
 #include "cli/bundle/redacted_tensor.hpp"
+#include "cli/replay/recorded_model.hpp"
 #include "cli/tensor_files.hpp"
 #include "serializer/crc32.hpp"
+#include "serializer/number_text.hpp"
 #include "serializer/tensor_index_jsonl.hpp"
 
 namespace aoti_dbg::cli {
@@ -33,16 +36,23 @@ std::string place_of(const LaunchRecord& launch) {
 
 class Collector {
   public:
-    Collector(const LaunchFile& first, bool is_redacted)
-        : files_(*first.files), tensors_(first.events, first.files), is_redacted_(is_redacted) {}
+    Collector(const LaunchFile& first, RecordedModels models, bool is_redacted)
+        : files_(*first.files),
+          tensors_(first.events, first.files),
+          models_(std::move(models)),
+          is_redacted_(is_redacted) {}
 
     Status add(const LaunchFile& file) {
-        if (Status added = add_code(file); !added.ok()) return added;
+        BundledLaunch& launch = contents_.manifest.launches.emplace_back();
+        launch = {file.launch.run, file.launch.call, file.launch.kernel, {}, {}, {}};
+        if (Status added = add_code(file, launch); !added.ok()) return added;
         if (Status added = add_whole("launches/" + file_name(file.path), file.path); !added.ok())
             return added;
         for (const LaunchTensor& tensor : file.launch.tensors)
             for (const EventSide side : {EventSide::before, EventSide::after})
                 if (Status added = add_tensor(file.launch, tensor, side); !added.ok()) return added;
+        for (const LaunchTensor& tensor : created_tensors(file.launch))
+            if (Status added = add_tensor(file.launch, tensor, EventSide::after); !added.ok()) return added;
         return {};
     }
 
@@ -51,11 +61,13 @@ class Collector {
         manifest.created_by = created_by;
         manifest.is_redacted = is_redacted_;
         manifest.contains = sentence(launches.size());
-        manifest.device = launches.front().launch.device;
-        manifest.compute_capability = launches.front().launch.compute_capability;
-        manifest.driver = launches.front().launch.driver;
-        for (const LaunchFile& file : launches)
-            manifest.launches.push_back({file.launch.run, file.launch.call, file.launch.kernel});
+        // An op has no device.
+        const auto kernel = std::ranges::find_if(
+            launches, [](const LaunchFile& file) { return !file.launch.device.empty(); });
+        const LaunchRecord& described = (kernel == launches.end() ? launches.front() : *kernel).launch;
+        manifest.device = described.device;
+        manifest.compute_capability = described.compute_capability;
+        manifest.driver = described.driver;
         std::string index = whole_index(created_by);
         const std::uint64_t bytes = index.size();
         contents_.parts.push_back({kIndexName, bytes, std::move(index), {}, {}});
@@ -85,13 +97,31 @@ class Collector {
         return {};
     }
 
-    Status add_code(const LaunchFile& file) {
+    Status add_code(const LaunchFile& file, BundledLaunch& launch) {
         const bool has_code = file.launch.kind == LaunchKind::triton;
         if (const Result<std::string> image = has_code ? image_of(file) : std::string(); !image.ok())
             return image.status();
         for (const std::string& path : files_beside(file))
             if (Status added = add_whole("launches/" + file_name(path), path); !added.ok()) return added;
         if (has_code) codes_.insert(file.launch.image);
+        const RecordedModel& model = models_.model_of(file);
+        launch.model = model.name;
+        launch.torch = model.torch;
+        return has_code ? add_source(file, launch) : Status();
+    }
+
+    /// Launches of one kernel share its source.
+    Status add_source(const LaunchFile& file, BundledLaunch& launch) {
+        Result<std::string> source = models_.source_of(file);
+        if (!source.ok()) return source.status();
+        if (source.value().empty()) return {};
+        launch.source = "launches/";
+        append_hex(fnv1a(source.value()), launch.source);
+        launch.source += ".py";
+        sources_.insert(launch.source);
+        if (!names_.insert(launch.source).second) return {};
+        const std::uint64_t bytes = source.value().size();
+        contents_.parts.push_back({launch.source, bytes, std::move(source.value()), {}, {}});
         return {};
     }
 
@@ -171,7 +201,9 @@ class Collector {
     }
 
     [[nodiscard]] std::string sentence(std::size_t launches) const {
-        const std::string code = "The code of " + counted(codes_.size(), "module") + ", and ";
+        std::string code = "The code of " + counted(codes_.size(), "module") + ", ";
+        if (!sources_.empty()) code += "the Triton source of " + counted(sources_.size(), "kernel") + ", ";
+        code += "and ";
         const std::string of = std::to_string(launches) + (launches == 1 ? " launch" : " launches");
         const std::string bytes = " (" + memory_text(tensor_bytes_) + ")";
         if (is_redacted_)
@@ -183,10 +215,12 @@ class Collector {
 
     RecordingFiles& files_;
     TensorFiles tensors_;
+    RecordedModels models_;
     bool is_redacted_;
     BundleContents contents_;
     std::set<std::string> names_;  // of the members
     std::set<std::string> codes_;
+    std::set<std::string> sources_;
     std::multimap<std::pair<std::size_t, std::uint32_t>, Distinct> distinct_;
     std::string index_;
     std::uint64_t before_ = 0;
@@ -199,7 +233,9 @@ class Collector {
 
 Result<BundleContents> bundle_contents(const std::vector<LaunchFile>& launches, bool is_redacted,
                                        const std::string& created_by) {
-    Collector collector(launches.front(), is_redacted);
+    Result<RecordedModels> models = RecordedModels::open(launches.front());
+    if (!models.ok()) return models.status();
+    Collector collector(launches.front(), std::move(models.value()), is_redacted);
     for (const LaunchFile& file : launches)
         if (Status added = collector.add(file); !added.ok()) return added;
     return collector.finish(launches, created_by);

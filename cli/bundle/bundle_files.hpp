@@ -27,6 +27,7 @@ class BundleFiles final : public RecordingFiles {
 
     Result<FileContents> open(const std::string& path) override;
     Result<std::vector<std::string>> files_in(const std::string& folder) override;
+    [[nodiscard]] std::string archive() const override { return name_; }
     [[nodiscard]] std::string shown(const std::string& path) const override { return path + " in " + name_; }
 
   private:

@@ -2,10 +2,10 @@
 #include "cli/bundle/random_contents.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 
+#include "cli/bundle/element_offsets.hpp"
 #include "stats_kernels/cpu_statistics.hpp"
 #include "stats_kernels/element_decode.hpp"
 
@@ -176,23 +176,6 @@ class Numbers {
     Random& random_;
     Encoder encoder_;
 };
-
-/// Visits each element's offset.
-template <typename Visit>
-void for_each_offset(const Layout& layout, Visit visit) {
-    std::array<std::int64_t, kMaxRank> index{};
-    const std::uint64_t count = element_count({layout.sizes, layout.rank});
-    std::int64_t offset = 0;
-    for (std::uint64_t i = 0; i < count; ++i) {
-        visit(static_cast<std::size_t>(offset));
-        for (std::uint32_t d = layout.rank; d-- > 0;) {
-            offset += layout.strides[d];
-            if (++index[d] < layout.sizes[d]) break;
-            offset -= layout.strides[d] * layout.sizes[d];
-            index[d] = 0;
-        }
-    }
-}
 
 void write_part(std::byte* to, std::uint64_t bits, std::size_t bytes) {
     std::memcpy(to, &bits, bytes);

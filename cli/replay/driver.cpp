@@ -115,11 +115,11 @@ void Driver::release(std::uint64_t address) {
     functions_->release(address);
 }
 
-Result<std::uint64_t> Driver::reserve(std::uint64_t bytes, std::uint64_t wanted) {
+Result<std::uint64_t> Driver::reserve(std::uint64_t bytes, std::uint64_t requested) {
     std::uint64_t address = 0;
-    const int result = functions_->reserve(&address, bytes, 0, wanted, 0);
+    const int result = functions_->reserve(&address, bytes, 0, requested, 0);
     if (result != 0) return failure("cannot reserve addresses of the GPU", result);
-    if (wanted == 0 || address == wanted) return address;
+    if (requested == 0 || address == requested) return address;
     free_reserved(address, bytes);
     return Status::error("addresses of the record are taken in this process");
 }

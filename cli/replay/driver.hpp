@@ -38,8 +38,8 @@ class Driver {
 
     /// Addresses and sizes of mapped memory are multiples of it.
     [[nodiscard]] std::uint64_t page_bytes() const { return page_bytes_; }
-    /// Reserves addresses without memory. Fails if `wanted` is taken; 0 is any address.
-    Result<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t wanted);
+    /// Reserves addresses without memory. Fails if `requested` is taken; 0 is any address.
+    Result<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t requested);
     void free_reserved(std::uint64_t address, std::uint64_t bytes);
     /// Gives reserved addresses memory.
     Status map(std::uint64_t address, std::uint64_t bytes);

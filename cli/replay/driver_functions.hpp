@@ -60,7 +60,7 @@ struct DriverFunctions {
     int (*allocate)(std::uint64_t* address, std::size_t bytes);
     int (*release)(std::uint64_t address);
     int (*granularity)(std::size_t* bytes, const MemoryProperties* properties, int option);
-    int (*reserve)(std::uint64_t* address, std::size_t bytes, std::size_t alignment, std::uint64_t wanted,
+    int (*reserve)(std::uint64_t* address, std::size_t bytes, std::size_t alignment, std::uint64_t requested,
                    unsigned long long flags);
     int (*free_reserved)(std::uint64_t address, std::size_t bytes);
     int (*create)(std::uint64_t* handle, std::size_t bytes, const MemoryProperties* properties,

@@ -62,21 +62,23 @@ FaultDump::~FaultDump() {
     if (!folder_.empty()) fs::remove_all(folder_, ignored);
 }
 
-std::string FaultDump::lines(const std::vector<CrashArgument>& arguments) const {
+DumpedFault FaultDump::read(const std::vector<CrashArgument>& arguments) const {
     if (folder_.empty()) return {};
     std::vector<std::string> notes;
     const std::optional<DeviceFault> fault = device_fault(folder_, 0, notes);
     if (!fault) return {};
-    std::string text;
+    DumpedFault dumped;
     const PlacedAccess access = place_access(*fault, arguments);
     if (const std::string words = access_words(*fault, arguments, access); !words.empty())
-        text += "  " + words + "\n";
-    if (fault->line != 0)
-        text += "  at " + clean_text(fault->file) + ":" + std::to_string(fault->line) + "\n";
+        dumped.lines += "  " + words + "\n";
+    if (fault->line != 0) {
+        dumped.place = clean_text(fault->file) + ":" + std::to_string(fault->line);
+        dumped.lines += "  at " + dumped.place + "\n";
+    }
     if (!fault->block.empty())
-        text +=
+        dumped.lines +=
             "  in block " + fault->block + (access.thread.empty() ? "" : ", thread " + access.thread) + "\n";
-    return text;
+    return dumped;
 }
 
 }  // namespace aoti_dbg::cli

@@ -9,6 +9,11 @@
 
 namespace aoti_dbg::cli {
 
+struct DumpedFault {
+    std::string lines;  // whole ones, each indented; empty without a dump
+    std::string place;  // the line of the kernel's source, file:40; empty if it is unknown
+};
+
 class FaultDump {
   public:
     /// Requests dumps from a driver that starts after this.
@@ -17,9 +22,8 @@ class FaultDump {
     FaultDump& operator=(const FaultDump&) = delete;
     ~FaultDump();
 
-    /// Returns whole lines about the fault, each indented; nothing without a dump. `arguments` has the
-    /// kernel's tensors.
-    [[nodiscard]] std::string lines(const std::vector<CrashArgument>& arguments) const;
+    /// `arguments` has the kernel's tensors.
+    [[nodiscard]] DumpedFault read(const std::vector<CrashArgument>& arguments) const;
 
   private:
     std::string folder_;  // empty: it could not be created

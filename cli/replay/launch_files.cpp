@@ -101,6 +101,24 @@ std::vector<std::string> files_beside(const LaunchFile& file) {
     return paths;
 }
 
+std::vector<LaunchTensor> created_tensors(const LaunchRecord& launch) {
+    std::vector<LaunchTensor> created;
+    for (const LaunchArgument& argument : launch.arguments) {
+        if (argument.role != Role::makes) continue;
+        for (const std::string& label : argument.labels) {
+            const bool is_known =
+                label.empty() || std::ranges::any_of(launch.tensors, [&](const LaunchTensor& tensor) {
+                    return tensor.label == label && tensor.position == argument.position;
+                });
+            if (is_known) continue;
+            LaunchTensor& tensor = created.emplace_back();
+            tensor.label = label;
+            tensor.position = argument.position;
+        }
+    }
+    return created;
+}
+
 Result<std::string> image_of(const LaunchFile& file) {
     if (file.launch.image.empty())
         return Status::error(

@@ -26,6 +26,9 @@ Result<std::vector<LaunchFile>> launches_of(const std::string& place);
 /// Returns the paths of the files beside the launch that its record names.
 std::vector<std::string> files_beside(const LaunchFile& file);
 
+/// Returns the tensors that an op creates, which have contents only after it. Their record has no layout.
+std::vector<LaunchTensor> created_tensors(const LaunchRecord& launch);
+
 /// Returns the launch's code. Fails if it was not captured, or has changed since.
 Result<std::string> image_of(const LaunchFile& file);
 

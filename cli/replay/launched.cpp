@@ -32,16 +32,7 @@ void for_each_piece(const TensorFacts& facts, Visit visit) {
     }
 }
 
-/// True if the tensor has no contents before the launch, as far as its caller knows.
-bool is_only_written(const LaunchRecord& launch, const LaunchTensor& tensor) {
-    bool is_written = false;
-    for (const LaunchArgument& argument : launch.arguments) {
-        if (std::ranges::find(argument.labels, tensor.label) == argument.labels.end()) continue;
-        if (argument.role != Role::writes && argument.role != Role::makes) return false;
-        is_written = true;
-    }
-    return is_written;
-}
+}  // namespace
 
 std::string shape_of(const TensorFacts& facts) {
     std::string text = facts.dtype + "[";
@@ -50,7 +41,16 @@ std::string shape_of(const TensorFacts& facts) {
     return text + "]";
 }
 
-}  // namespace
+bool is_uninitialized(const LaunchRecord& launch, const LaunchTensor& tensor) {
+    const auto is_of_tensor = [&](const LaunchArgument& argument) {
+        return std::ranges::find(argument.labels, tensor.label) != argument.labels.end();
+    };
+    const auto reads = [&](const LaunchArgument& argument) {
+        return is_of_tensor(argument) && argument.role != Role::writes && argument.role != Role::makes;
+    };
+    return tensor.is_unwritten || (std::ranges::any_of(launch.arguments, is_of_tensor) &&
+                                   std::ranges::none_of(launch.arguments, reads));
+}
 
 std::optional<compare::SavedElements> Launched::saved(const LaunchTensor& tensor, EventSide side) {
     ArgumentFacts facts;
@@ -72,7 +72,7 @@ Status Launched::read_contents() {
         if (!region) continue;
         std::vector<std::byte>& contents = contents_[*region];
         if (contents.empty()) contents.assign(regions_[*region].bytes(), background());
-        if (options_.poison && is_only_written(launch_, tensor)) continue;
+        if (options_.poison && is_uninitialized(launch_, tensor)) continue;
         const std::optional<compare::SavedElements> elements = saved(tensor, EventSide::before);
         if (!elements)
             return Status::error("the contents of " + tensor.label +
@@ -85,22 +85,29 @@ Status Launched::read_contents() {
     return {};
 }
 
+std::optional<std::uint64_t> Launched::moved(std::uint64_t address) const {
+    const std::optional<std::size_t> region = region_at(regions_, address);
+    if (!region) return std::nullopt;
+    return placement_.address_of(*region) + (address - regions_[*region].begin);
+}
+
 Status Launched::place_parameters() {
     for (const LaunchParameter& parameter : launch_.parameters) {
         std::vector<std::byte>& bytes = parameters_.emplace_back(parameter.bytes);
         if (placement_.is_as_captured()) continue;
-        if (bytes.size() == kTensorMapBytes)
-            return Status::error(
-                "a parameter is a tensor map (TMA), which is valid only at the addresses of the capture");
-        if (parameter.tensor.empty() && parameter.reachable == 0) continue;
+        const bool is_map = bytes.size() == kTensorMapBytes;
+        if (!is_map && parameter.tensor.empty() && parameter.reachable == 0) continue;
         std::uint64_t address = 0;
-        if (bytes.size() != sizeof address)
+        if (!is_map && bytes.size() != sizeof address)
             return Status::error("a pointer has a wrong size: the record is damaged");
+        // A tensor map begins with the address of its tensor.
         std::memcpy(&address, bytes.data(), sizeof address);
-        const std::optional<std::size_t> region = region_at(regions_, address);
-        if (!region) continue;  // of a tensor without elements
-        address = placement_.address_of(*region) + (address - regions_[*region].begin);
-        std::memcpy(bytes.data(), &address, sizeof address);
+        const std::optional<std::uint64_t> here = moved(address);
+        if (is_map && !here)
+            return Status::error(
+                "a parameter is a tensor map (TMA) of memory that is not captured, which a replay cannot "
+                "move");
+        if (here) std::memcpy(bytes.data(), &*here, sizeof address);  // else a tensor without elements
     }
     return {};
 }
@@ -144,23 +151,51 @@ Result<float> Launched::time(std::uint32_t count) {
     return driver_.time(launch_, parameter_addresses().data(), count);
 }
 
-std::uint64_t Launched::address_of(const LaunchTensor& tensor) const {
-    const std::optional<std::size_t> region = region_at(regions_, tensor.address);
-    return region ? placement_.address_of(*region) + (tensor.address - regions_[*region].begin) : 0;
-}
-
 std::uint64_t Launched::bytes() const {
     return std::accumulate(regions_.begin(), regions_.end(), std::uint64_t{0},
                            [](std::uint64_t sum, const Region& region) { return sum + region.bytes(); });
 }
 
+Result<std::vector<std::byte>> Launched::elements(const LaunchTensor& tensor) {
+    std::vector<std::byte> memory(span_of(tensor.facts));
+    if (memory.empty()) return memory;
+    if (Status read = driver_.read(address_of(tensor), memory); !read.ok()) return read;
+    std::vector<std::byte> elements(element_count(tensor.facts.sizes) *
+                                    element_size(tensor.facts.measured_dtype));
+    for_each_piece(tensor.facts, [&](std::uint64_t offset, std::uint64_t at, std::uint64_t bytes) {
+        std::memcpy(elements.data() + at, memory.data() + offset, bytes);
+    });
+    return elements;
+}
+
+Result<LaunchResults> Launched::unrecorded() {
+    LaunchResults results(launch_.tensors.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (saved(launch_.tensors[i], EventSide::after)) continue;
+        Result<std::vector<std::byte>> found = elements(launch_.tensors[i]);
+        if (!found.ok()) return found.status();
+        results[i] = std::move(found.value());
+    }
+    return results;
+}
+
+std::optional<compare::SavedElements> Launched::expected(const LaunchTensor& tensor) {
+    std::optional<compare::SavedElements> recorded = saved(tensor, EventSide::after);
+    if (recorded || options_.unpoisoned == nullptr || options_.unpoisoned->empty()) return recorded;
+    const std::vector<std::byte>& found =
+        (*options_.unpoisoned)[static_cast<std::size_t>(&tensor - launch_.tensors.data())];
+    if (found.empty()) return std::nullopt;
+    return compare::SavedElements{found, nullptr};
+}
+
 void Launched::compare(const LaunchTensor& tensor, std::span<const std::byte> found, ReplayedTensor& result) {
-    const std::optional<compare::SavedElements> expected = saved(tensor, EventSide::after);
+    const std::optional<compare::SavedElements> expected = this->expected(tensor);
     if (!expected) return;
     result.different = 0;
+    result.is_recorded = saved(tensor, EventSide::after).has_value();
     const std::uint64_t size = element_size(tensor.facts.measured_dtype);
     std::optional<compare::SavedElements> before;
-    if (options_.poison && is_only_written(launch_, tensor)) before = saved(tensor, EventSide::before);
+    if (options_.poison && is_uninitialized(launch_, tensor)) before = saved(tensor, EventSide::before);
     // Arithmetic can pass poison on unchanged, as with NaN. Then the recorded launch did change the element.
     const auto is_unwritten = [&](std::span<const std::byte> element, std::uint64_t at) {
         return before &&

@@ -21,15 +21,26 @@ struct ReplayedTensor {
     std::string label;
     std::string shape;  // f32[4,128]
     std::uint64_t elements = 0;
-    std::optional<std::uint64_t> different;  // elements; nothing: the recorded result is not saved
+    std::optional<std::uint64_t> different;  // elements; nothing: there is nothing to compare with
+    bool is_recorded = true;                 // false: compared with a launch without poison
     std::uint64_t first = 0;                 // of them
     std::uint64_t poisoned = 0;              // not in `different`: the launch left them as they were
 };
 
+/// The elements of each tensor of a launch, in logical order; empty: unknown.
+using LaunchResults = std::vector<std::vector<std::byte>>;
+
 struct LaunchedOptions {
     PlacementKind placement = PlacementKind::as_captured;
-    std::optional<std::byte> poison;  // the contents of memory that the launch must not read
+    std::optional<std::byte> poison;            // the contents of memory that the launch must not read
+    const LaunchResults* unpoisoned = nullptr;  // what the launch gives without it, if nothing is recorded
 };
+
+/// Returns "float32[4,128]".
+std::string shape_of(const TensorFacts& facts);
+
+/// True if nothing initializes the tensor before the launch, as far as the model's source says.
+bool is_uninitialized(const LaunchRecord& launch, const LaunchTensor& tensor);
 
 class Launched {
   public:
@@ -47,19 +58,30 @@ class Launched {
     /// Compares each tensor with its recorded contents after the launch. Also returns a hash of all results.
     Result<std::vector<ReplayedTensor>> results(std::uint64_t& hash);
 
+    /// Returns the elements of a tensor after the launch, in logical order.
+    Result<std::vector<std::byte>> elements(const LaunchTensor& tensor);
+    /// Returns those of the tensors whose recorded contents after the launch are not saved.
+    Result<LaunchResults> unrecorded();
+    /// Returns the recorded elements of a tensor, or nothing if they are not saved.
+    [[nodiscard]] std::optional<compare::SavedElements> saved(const LaunchTensor& tensor, EventSide side);
+
     /// Returns where a tensor is now; 0 if it has no elements.
-    [[nodiscard]] std::uint64_t address_of(const LaunchTensor& tensor) const;
+    [[nodiscard]] std::uint64_t address_of(const LaunchTensor& tensor) const {
+        return moved(tensor.address).value_or(0);
+    }
     /// Returns how many bytes the parameters reach.
     [[nodiscard]] std::uint64_t bytes() const;
 
   private:
     [[nodiscard]] std::byte background() const { return options_.poison.value_or(std::byte{0}); }
+    /// Returns where captured memory is now.
+    [[nodiscard]] std::optional<std::uint64_t> moved(std::uint64_t address) const;
     Status read_contents();
     Status place_parameters();
     Status restore();
     std::vector<void*> parameter_addresses();
+    [[nodiscard]] std::optional<compare::SavedElements> expected(const LaunchTensor& tensor);
     void compare(const LaunchTensor& tensor, std::span<const std::byte> found, ReplayedTensor& result);
-    [[nodiscard]] std::optional<compare::SavedElements> saved(const LaunchTensor& tensor, EventSide side);
 
     Driver& driver_;
     const LaunchRecord& launch_;

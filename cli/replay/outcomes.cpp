@@ -50,20 +50,29 @@ bool Outcomes::is_as_recorded() const {
                                [](const ReplayedTensor& tensor) { return cli::is_as_recorded(tensor); });
 }
 
+bool Outcomes::is_compared() const {
+    return first_.empty() || std::ranges::any_of(first_, [](const ReplayedTensor& tensor) {
+               return tensor.different.has_value();
+           });
+}
+
+ReplayOutcome Outcomes::outcome() const {
+    if (by_hash_.size() > 1 || !is_as_recorded()) return ReplayOutcome::different;
+    return is_compared() ? ReplayOutcome::equal : ReplayOutcome::unrecorded;
+}
+
 std::string Outcomes::text(const LaunchRecord& launch, const LaunchedOptions& options) const {
     const bool is_poisoned = options.poison.has_value();
     std::string text = place_of(launch) + ": ";
-    const bool is_compared = first_.empty() || std::ranges::any_of(first_, [](const ReplayedTensor& tensor) {
-                                 return tensor.different.has_value();
-                             });
+    const bool is_recorded = std::ranges::all_of(first_, &ReplayedTensor::is_recorded);
     if (by_hash_.size() > 1)
         text += "not the same each time";
-    else if (!is_compared)
+    else if (!is_compared())
         text += "ran, and has no recorded results" + condition(options);
     else if (is_as_recorded())
-        text += "equal to the record" + condition(options);
+        text += (is_recorded ? "equal to the record" : "gives the same results") + condition(options);
     else
-        text += is_poisoned ? "reads memory that nobody wrote" : "different";
+        text += is_poisoned ? "reads uninitialized memory" : "different";
     text += "\n";
     for (const ReplayedTensor& tensor : first_)
         text += line_of(tensor, is_poisoned);

@@ -12,6 +12,14 @@
 
 namespace aoti_dbg::cli {
 
+enum class ReplayOutcome {
+    equal,
+    unrecorded,  // it ran, and no result is recorded
+    different,
+    failed,   // the kernel
+    trouble,  // it could not be replayed
+};
+
 /// Returns "run 0, call 41, triton_poi_fused_relu_0".
 std::string place_of(const LaunchRecord& launch);
 
@@ -19,13 +27,17 @@ class Outcomes {
   public:
     void add(std::uint64_t hash, std::vector<ReplayedTensor> results);
 
-    /// True if each launch gave the recorded results.
-    [[nodiscard]] bool is_equal() const { return is_as_recorded() && by_hash_.size() == 1; }
+    [[nodiscard]] ReplayOutcome outcome() const;
+    /// True if all launches gave the same results.
+    [[nodiscard]] bool is_stable() const { return by_hash_.size() == 1; }
+    /// The results of the first launch.
+    [[nodiscard]] const std::vector<ReplayedTensor>& first() const { return first_; }
     /// Returns whole lines about the first outcome, and how many there were.
     [[nodiscard]] std::string text(const LaunchRecord& launch, const LaunchedOptions& options) const;
 
   private:
     [[nodiscard]] bool is_as_recorded() const;
+    [[nodiscard]] bool is_compared() const;
 
     std::uint64_t count_ = 0;
     std::map<std::uint64_t, std::uint64_t> by_hash_;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/mapped_file.hpp"
+#include "cli/bundle/manifest_of.hpp"
 #include "cli/recorded_file.hpp"
 #include "model/kernel_source.hpp"
 #include "serializer/event_fields.hpp"
@@ -71,9 +72,8 @@ std::string_view source_in(std::string_view wrapper, const LaunchRecord& launch)
     return source.empty() ? find_kernel_source(wrapper, launch.kernel) : source;
 }
 
-}  // namespace
-
-RecordedModel model_of(const LaunchFile& file) {
+/// The model of a launch in an output directory.
+RecordedModel read_model(const LaunchFile& file) {
     RecordedModel model;
     const std::string path = path_of_model(file.events, file.launch.model);
     model.name = fs::path(path).filename().string();
@@ -88,14 +88,49 @@ RecordedModel model_of(const LaunchFile& file) {
     return model;
 }
 
-std::string triton_source(const RecordedModel& model, const LaunchRecord& launch) {
-    for (const std::string& path : model.wrappers) {
-        const Result<MappedFile> file = MappedFile::open(path);
-        if (!file.ok()) continue;
-        const std::string_view source = source_in(file.value().text(), launch);
+}  // namespace
+
+Result<RecordedModels> RecordedModels::open(const LaunchFile& launch) {
+    Result<std::optional<BundleManifest>> manifest = manifest_of(launch);
+    if (!manifest.ok()) return manifest.status();
+    RecordedModels models;
+    models.manifest_ = std::move(manifest.value());
+    return models;
+}
+
+const BundledLaunch* RecordedModels::bundled(const LaunchRecord& launch) const {
+    const auto& all = manifest_->launches;
+    const auto found = std::ranges::find_if(all, [&launch](const BundledLaunch& one) {
+        return one.run == launch.run && one.call == launch.call;
+    });
+    return found == all.end() ? nullptr : &*found;
+}
+
+const RecordedModel& RecordedModels::model_of(const LaunchFile& file) {
+    const auto [at, is_new] = models_.try_emplace(file.launch.model);
+    if (!is_new) return at->second;
+    if (!manifest_)
+        at->second = read_model(file);
+    else if (const BundledLaunch* const launch = bundled(file.launch))
+        at->second = {launch->model, launch->torch, {}};
+    return at->second;
+}
+
+Result<std::string> RecordedModels::source_of(const LaunchFile& file) {
+    if (manifest_) {
+        const BundledLaunch* const launch = bundled(file.launch);
+        if (launch == nullptr || launch->source.empty()) return std::string();
+        const fs::path path = fs::path(file.path).parent_path() / fs::path(launch->source).filename();
+        const Result<FileContents> source = file.files->open(path.string());
+        return source.ok() ? Result<std::string>(std::string(source.value().text())) : source.status();
+    }
+    for (const std::string& path : model_of(file).wrappers) {
+        const Result<MappedFile> wrapper = MappedFile::open(path);
+        if (!wrapper.ok()) continue;
+        const std::string_view source = source_in(wrapper.value().text(), file.launch);
         if (!source.empty()) return without_indent(unescaped(source));
     }
-    return {};
+    return std::string();
 }
 
 }  // namespace aoti_dbg::cli

@@ -2,10 +2,14 @@
 // kernels.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/replay/launch_files.hpp"
+#include "serializer/bundle_manifest.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -15,9 +19,21 @@ struct RecordedModel {
     std::vector<std::string> wrappers;  // paths of sources that may be the model's
 };
 
-RecordedModel model_of(const LaunchFile& file);
+/// Reads each model of a recording once.
+class RecordedModels {
+  public:
+    /// Those of the recording or the bundle that a launch is from. Fails if the bundle's manifest is damaged.
+    static Result<RecordedModels> open(const LaunchFile& launch);
 
-/// Returns the Triton source of the captured kernel, or an empty text if the recording lacks it.
-std::string triton_source(const RecordedModel& model, const LaunchRecord& launch);
+    [[nodiscard]] const RecordedModel& model_of(const LaunchFile& file);
+    /// Returns the Triton source of a captured kernel, or an empty text if the recording lacks it.
+    [[nodiscard]] Result<std::string> source_of(const LaunchFile& file);
+
+  private:
+    [[nodiscard]] const BundledLaunch* bundled(const LaunchRecord& launch) const;
+
+    std::optional<BundleManifest> manifest_;
+    std::map<std::uint32_t, RecordedModel> models_;  // by their numbers
+};
 
 }  // namespace aoti_dbg::cli

@@ -1,63 +1,48 @@
 #include "cli/replay/replay.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <new>
 #include <vector>
 
 #include "base/message.hpp"
 #include "cli/print.hpp"
-#include "cli/replay/child.hpp"
 #include "cli/replay/fault_dump.hpp"
+#include "cli/replay/minimize.hpp"
+#include "cli/replay/missing_inputs.hpp"
 #include "cli/replay/outcomes.hpp"
 #include "cli/replay/python_script.hpp"
+#include "cli/replay/replay_children.hpp"
 #include "cli/replay/replays.hpp"
 #include "cli/replay/selected_launches.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
 
-/// Memory that child processes share with this one. Returns null without memory.
-ReplayProgress* shared_progress() {
-    void* const memory =
-        mmap(nullptr, sizeof(ReplayProgress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? nullptr : new (memory) ReplayProgress;
+bool print_result(const LaunchResult& result) {
+    if (result.outcome != ReplayOutcome::trouble) return print(result.text) == 0;
+    report_trouble(result.text);
+    return true;
 }
 
-/// Launches behind a fault run in another child.
-int replay_in_children(const ReplayRequest& request, const std::vector<LaunchFile>& files,
-                       ReplayProgress& progress) {
-    for (; progress.launch < files.size(); ++progress.launch) {
-        Result<int> code = run_in_child([&] { return replay_here(request, files, progress); });
-        if (!code.ok()) return report_trouble(code.status());
-        const bool is_at_fault = code.value() == kReplayFault && progress.launch < files.size();
-        if (!is_at_fault) return std::max(code.value(), progress.worst);
-        code = run_in_child([&] { return describe_fault(request, files[progress.launch], progress.pass); });
-        if (!code.ok()) return report_trouble(code.status());
-    }
-    return progress.worst;
+/// Prints an error if an option that takes one call gets several.
+bool is_one_call(const std::vector<LaunchFile>& files, const char* option) {
+    constexpr std::size_t kMostListed = 10;
+    if (files.size() == 1) return true;
+    std::string list;
+    for (std::size_t i = 0; i < std::min(files.size(), kMostListed); ++i)
+        list += (i == 0 ? "" : "; ") + place_of(files[i].launch);
+    if (files.size() > kMostListed) list += "; ...";
+    error_message(ErrorCode::wrong_usage,
+                  "%s takes one call, and %zu are selected. Select one with --runs and --calls: %s.", option,
+                  files.size(), list.c_str());
+    return false;
 }
 
 /// Writes the script of the one selected call.
 int write_python(const std::vector<LaunchFile>& files, const std::string& path) {
-    constexpr std::size_t kMostListed = 10;
-    if (files.size() > 1) {
-        std::string list;
-        for (std::size_t i = 0; i < std::min(files.size(), kMostListed); ++i)
-            list += (i == 0 ? "" : "; ") + place_of(files[i].launch);
-        if (files.size() > kMostListed) list += "; ...";
-        error_message(
-            ErrorCode::wrong_usage,
-            "--python takes one call, and %zu are selected. Select one with --runs and --calls: %s.",
-            files.size(), list.c_str());
-        return kReplayTrouble;
-    }
     if (const Status written = write_script(files.front(), path); !written.ok()) {
         std::string why = written.message();
         if (why.ends_with('.')) why.pop_back();
-        return report_trouble(
-            Status::error("cannot write a script for " + place_of(files.front().launch) + ": " + why));
+        return report_trouble("cannot write a script for " + place_of(files.front().launch) + ": " + why);
     }
     return print(path + " repeats " + place_of(files.front().launch) + "\n") == 0 ? 0 : kReplayTrouble;
 }
@@ -75,17 +60,35 @@ bool name_ops(std::vector<LaunchFile>& files) {
 
 }  // namespace
 
+int report_trouble(const std::string& why) {
+    error_message(ErrorCode::command_failed, "%s.", why.c_str());
+    return kReplayTrouble;
+}
+
 int replay(const ReplayRequest& request) {
     std::optional<std::vector<LaunchFile>> files =
         selected_launches(request.place, request.runs, request.calls);
     if (!files) return kReplayTrouble;
-    if (!request.python.empty()) return write_python(*files, request.python);
+    if (!request.python.empty())
+        return is_one_call(*files, "--python") ? write_python(*files, request.python) : kReplayTrouble;
+    if (!request.minimize.empty() && !is_one_call(*files, "--minimize")) return kReplayTrouble;
     if (!name_ops(*files)) return kReplayTrouble;
+    const std::string missing = remove_without_inputs(*files);
+    const int least = missing.empty() ? kReplayEqual : report_trouble(missing);
+    if (files->empty()) return least;
+    if (!request.minimize.empty()) return minimize(request, files->front());
     // Tools that watch this process need not follow its children.
-    ReplayProgress own;
-    ReplayProgress* const shared = is_watched() ? nullptr : shared_progress();
-    return shared == nullptr ? replay_here(request, *files, own)
-                             : replay_in_children(request, *files, *shared);
+    if (is_watched()) {
+        ReplayProgress progress;
+        return std::max(least, replay_here(request, *files, print_result, progress));
+    }
+    const Result<int> code = replay_in_children(request, *files,
+                                                {print_result,
+                                                 [&request](const LaunchFile& file, std::uint32_t pass) {
+                                                     return describe_fault(request, file, pass);
+                                                 },
+                                                 {}});
+    return code.ok() ? std::max(least, code.value()) : report_trouble(code.status().message());
 }
 
 }  // namespace aoti_dbg::cli

@@ -22,12 +22,16 @@ struct ReplayRequest {
     std::optional<std::string> code;     // instead of the captured one
     std::optional<std::uint32_t> level;  // of optimization, for code that is PTX
     std::string python;                  // the script to write instead; empty: none
+    std::string minimize;                // the bundle of a smaller launch to write instead; empty: none
 };
 
 inline constexpr int kReplayEqual = 0;
 inline constexpr int kReplayDifferent = 1;
 inline constexpr int kReplayTrouble = 2;
 inline constexpr int kReplayFault = 3;
+
+/// Prints an error, and returns the exit code for it.
+int report_trouble(const std::string& why);
 
 /// Returns the exit code: that of the worst launch.
 int replay(const ReplayRequest& request);

@@ -23,8 +23,10 @@ constexpr const char* kExamples =
     "  compute-sanitizer aoti-dbg replay captured\n"
     "  cuda-gdb --args aoti-dbg replay --stop-before --calls 41 captured\n"
     "  aoti-dbg replay --calls 3 --python op.py captured   write a script for an op or kernel\n"
+    "  aoti-dbg replay --calls 41 --guard --minimize small.aotidbg captured   keep only what faults\n"
     "\n"
-    "Exit codes: 0 equal to the record, 1 different, 2 could not replay, 3 a kernel failed.\n";
+    "Exit codes: 0 equal to the record, 1 different, 2 could not replay, 3 a kernel failed.\n"
+    "With --minimize: 0 the smaller launch shows the same, 2 it does not, or none was written.\n";
 
 }  // namespace
 
@@ -46,6 +48,8 @@ void ReplayCommand::add_to(CLI::App& app) {
     add_switch(own, {"--stop-before", "Stop in the debugger before each launch."}, stops_);
     add_value(own, {"--python", "Write a Python script that repeats one call, op or kernel.", "FILE"},
               python_);
+    add_value(own, {"--minimize", "Write a bundle with a smaller launch of the same verdict.", "FILE"},
+              minimize_);
 }
 
 Status ReplayCommand::parse(ReplayRequest& request) const {
@@ -85,6 +89,9 @@ Status ReplayCommand::parse(ReplayRequest& request) const {
         return Status::error("--python launches nothing. Use it only with --runs and --calls.");
     if (stops_ && !is_debugged())
         return Status::error("--stop-before needs a debugger. Run: cuda-gdb --args aoti-dbg replay ...");
+    if (!minimize_.empty() && (is_inspection_ || is_timed_ || stops_ || !python_.empty()))
+        return Status::error(
+            "--minimize does not go with --inspect, --bench, --stop-before or --python. Leave these out.");
     return {};
 }
 
@@ -92,6 +99,7 @@ int ReplayCommand::run() {
     ReplayRequest request;
     request.place = place_;
     request.python = python_;
+    request.minimize = minimize_;
     request.is_guarded = is_guarded_;
     request.is_timed = is_timed_;
     request.stops = stops_;

@@ -28,6 +28,7 @@ class ReplayCommand final : public Command {
     std::string code_;
     std::string level_;
     std::string python_;
+    std::string minimize_;
     bool is_inspection_ = false;
 };
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <set>
 
-#include "base/mapped_file.hpp"
 #include "cli/replay/tensor_span.hpp"
 #include "serializer/pt_reader.hpp"
 
@@ -19,7 +18,7 @@ constexpr std::uint64_t kAlignment = 64;
 
 // What the script defines itself, and words of Python that may be names of weights.
 constexpr std::string_view kReserved[] = {
-    " torch sys pathlib load restore bits check find_op arguments op result RECORDING ",
+    " torch io sys pathlib zipfile load packed restore bits check find_op arguments op result RECORDING ",
     " results results_are_equal lists kernels compiler source extern_kernels aten device inf nan "
     "AsyncCompile ",
     " kernel stream tuple slice print all len str sorted getattr in is ",
@@ -55,8 +54,12 @@ std::string python_string(std::string_view text) {
 
 ScriptTensors::ScriptTensors(const LaunchFile& file)
     : launch_(file.launch),
-      folder_(fs::weakly_canonical(file.path).parent_path().parent_path().string()),
-      files_(file.events) {
+      files_(file.files),
+      recording_(fs::weakly_canonical(files_->archive().empty()
+                                          ? fs::path(file.path).parent_path().parent_path()
+                                          : fs::path(files_->archive()))
+                     .string()),
+      tensors_(file.events, file.files) {
     find_pieces();
 }
 
@@ -104,16 +107,17 @@ std::string ScriptTensors::path_of(const std::string& label, std::uint32_t posit
     recorded.call = launch_.call;
     recorded.side = side;
     recorded.position = position;
-    std::string path = files_.path_of(recorded);
-    return fs::exists(path) ? path : "";
+    std::string path = tensors_.path_of(recorded);
+    return !path.empty() && files_->open(path).ok() ? path : "";
 }
 
-std::string ScriptTensors::below_folder(const std::string& path) const {
-    return path.empty() ? "" : fs::weakly_canonical(path).lexically_relative(folder_).string();
+std::string ScriptTensors::in_recording(const std::string& path) const {
+    if (path.empty() || !files_->archive().empty()) return path;
+    return fs::weakly_canonical(path).lexically_relative(recording_).string();
 }
 
 std::string ScriptTensors::file_after(const std::string& label, std::uint32_t position) {
-    return below_folder(path_of(label, position, nullptr, EventSide::after));
+    return in_recording(path_of(label, position, nullptr, EventSide::after));
 }
 
 /// Returns a name that Python accepts and no other tensor has.
@@ -142,10 +146,11 @@ Result<std::string> ScriptTensors::take(const std::string& label, std::uint32_t 
                              " is no strided tensor, such as a weight packed by mkldnn, so it is not saved");
     const std::string path = path_of(label, position, &tensor->facts, EventSide::before);
     if (path.empty()) return Status::error("the contents of " + label + " before the call are not saved");
-    const Result<MappedFile> file = MappedFile::open(path);
-    if (!file.ok()) return Status::error("cannot read " + file.status().message());
-    const Result<PtView> saved = read_pt(file.value().bytes(), PtCheck::all_but_checksums);
-    if (!saved.ok()) return Status::error("cannot read " + path + ": " + saved.status().message());
+    const Result<FileContents> file = files_->open(path);
+    if (!file.ok()) return file.status();
+    const Result<PtView> saved = read_pt(file.value().bytes, PtCheck::all_but_checksums);
+    if (!saved.ok())
+        return Status::error("cannot read " + files_->shown(path) + ": " + saved.status().message());
     const PtView& view = saved.value();
     const TensorFacts& facts = tensor->facts;
     for (const Taken& known : taken_) {
@@ -157,7 +162,7 @@ Result<std::string> ScriptTensors::take(const std::string& label, std::uint32_t 
     }
     const bool is_as_saved = view.sizes == facts.sizes && view.strides == facts.strides;
     taken_.push_back(
-        {tensor, new_name(label), below_folder(path), std::string(view.device), view.bits, is_as_saved});
+        {tensor, new_name(label), in_recording(path), std::string(view.device), view.bits, is_as_saved});
     return taken_.back().variable;
 }
 

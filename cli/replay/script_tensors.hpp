@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,14 +24,15 @@ class ScriptTensors {
     /// contents are not saved.
     Result<std::string> take(const std::string& label, std::uint32_t position);
 
-    /// Returns the file with the contents after the call, below the recording's folder. Empty: not saved.
+    /// Returns the file with the contents after the call, within the recording. Empty: not saved.
     [[nodiscard]] std::string file_after(const std::string& label, std::uint32_t position);
 
     /// Returns the statements that load what was taken.
     [[nodiscard]] std::string loaded() const;
     /// True if they need the function restore(), because tensors share memory or files have other layouts.
     [[nodiscard]] bool needs_restore() const;
-    [[nodiscard]] const std::string& folder() const { return folder_; }
+    /// Returns the recording's folder, or its bundle.
+    [[nodiscard]] const std::string& recording() const { return recording_; }
 
   private:
     struct Piece {
@@ -52,13 +54,14 @@ class ScriptTensors {
     /// Returns the path of a saved file, or an empty one.
     [[nodiscard]] std::string path_of(const std::string& label, std::uint32_t position,
                                       const TensorFacts* facts, EventSide side);
-    [[nodiscard]] std::string below_folder(const std::string& path) const;
+    [[nodiscard]] std::string in_recording(const std::string& path) const;
     [[nodiscard]] std::string line_of(const Taken& taken) const;
     [[nodiscard]] std::string new_name(const std::string& label) const;
 
     const LaunchRecord& launch_;
-    std::string folder_;  // of the recording
-    TensorFiles files_;
+    std::shared_ptr<RecordingFiles> files_;
+    std::string recording_;
+    TensorFiles tensors_;
     std::vector<Piece> pieces_;  // tensors that overlap share one
     std::vector<Taken> taken_;
 };

@@ -14,7 +14,9 @@ Status check_members(const std::vector<LaunchFile>& launches) {
     if (Status index = tensors.read_index(); !index.ok()) return index;
     for (const LaunchFile& file : launches) {
         std::vector<std::string> paths = files_beside(file);
-        for (const LaunchTensor& tensor : file.launch.tensors)
+        std::vector<LaunchTensor> all = created_tensors(file.launch);
+        all.insert(all.end(), file.launch.tensors.begin(), file.launch.tensors.end());
+        for (const LaunchTensor& tensor : all)
             for (const EventSide side : {EventSide::before, EventSide::after})
                 if (const auto saved = tensors.saved_at(
                         {side, file.launch.run, file.launch.call, tensor.position, tensor.label}))

@@ -24,8 +24,9 @@ bool is_switch(const OptionInfo& info) {
 
 bool is_switch(std::string_view flag) {
     const std::vector<OptionInfo>& table = option_table();
-    return std::any_of(table.begin(), table.end(),
-                       [flag](const OptionInfo& info) { return info.flag == flag && is_switch(info); });
+    return flag == kCaptureVerify || std::any_of(table.begin(), table.end(), [flag](const OptionInfo& info) {
+               return info.flag == flag && is_switch(info);
+           });
 }
 
 bool is_for_help(std::string_view argument) {
@@ -79,7 +80,7 @@ void RunCommand::add_to(CLI::App& app) {
     set_help(*app_, [](bool all) { return run_help(all ? HelpScreen::all : HelpScreen::common); });
     // run_help() prints the descriptions. They are here for packaging/.
     for (const OwnFlag& own : own_flags())
-        if (own.value_name.empty())
+        if (own.value_name.empty() && own.flag != kCaptureVerify)
             describe_option(*app_, text_of(own, own.flag.substr(own.flag.rfind("--"))));
     for (const OptionInfo& info : option_table()) {
         if (info.flag.empty()) continue;
@@ -88,6 +89,8 @@ void RunCommand::add_to(CLI::App& app) {
         flag.option =
             is_switch(info) ? &add_switch(*app_, text, flag.value) : &add_value(*app_, text, flag.value);
     }
+    for (const OwnFlag& own : own_flags())
+        if (own.flag == kCaptureVerify) add_switch(*app_, text_of(own, own.flag), verifies_captures_);
     add_own("--require", require_, {"library", "model", "launch", "none"});
     add_own("--error-exitcode", error_exitcode_, {});
     add_own("--annotate", annotate_, {"github", "none"});
@@ -136,6 +139,7 @@ std::string RunCommand::read_own_flags(RunRequest& request) const {
     if (annotate_ != "github" && annotate_ != "none")
         return wrong_value("--annotate", annotate_, "github or none", {"github", "none"});
     request.annotates_github = annotate_ == "github";
+    request.verifies_captures = verifies_captures_;
     return read_junit(request);
 }
 

@@ -43,6 +43,7 @@ class RunCommand final : public Command {
     std::string error_exitcode_;
     std::string annotate_ = "none";
     std::string junit_;
+    bool verifies_captures_ = false;
     std::vector<std::string> program_;
 };
 

@@ -28,8 +28,8 @@ constexpr const char* kClosing =
 constexpr const char* kVariables =
     "\n"
     "Every flag sets a variable: --scope sets AOTI_DBG_SCOPE. --filter sets\n"
-    "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT. --require, --error-exitcode, --annotate\n"
-    "and --junit set none.\n";
+    "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT. --require, --error-exitcode, --annotate,\n"
+    "--junit and --capture-verify set none.\n";
 
 /// Returns the lines after the options.
 std::string closing(HelpScreen screen) {
@@ -72,6 +72,8 @@ const char* const kRunExamples =
 
 const std::vector<OwnFlag>& own_flags() {
     static const std::vector<OwnFlag> flags = {
+        {OptionGroup::see, Frequency::rare, kCaptureVerify, "",
+         "Replay what was captured when the program ends"},
         {OptionGroup::wrong, Frequency::rare, "--require", "WHAT",
          "Exit with 123 if no library, model or launch is seen"},
         {OptionGroup::wrong, Frequency::rare, "--error-exitcode", "CODE",

@@ -20,6 +20,9 @@ struct OwnFlag {
 
 const std::vector<OwnFlag>& own_flags();
 
+/// The one of them that is a switch, and no request for help.
+inline constexpr std::string_view kCaptureVerify = "--capture-verify";
+
 struct ExitCode {
     std::string_view number;
     std::string_view meaning;

@@ -23,6 +23,7 @@
 #include "base/message.hpp"
 #include "base/unix_time.hpp"
 #include "cli/report/report_output.hpp"
+#include "cli/run/capture_verification.hpp"
 #include "cli/run/log_padding.hpp"
 #include "cli/run/out_place.hpp"
 #include "cli/run/preloadable.hpp"
@@ -344,6 +345,8 @@ int run_program(const RunRequest& request) {
         findings = report_ended(program, status, oom_kills_since(oom_kills), requirement);
         if (exited_normally && !findings) return kOwnTrouble;  // without a report, success is unproven
     }
+    if (request.verifies_captures)
+        verify_captures(program.run().folder, program.run().start_unix_ns, [&signals] { signals.restore(); });
     place.reset();
     if (exited_normally && !requirement.is_met) return kSawNothing;
     if (exited_normally && findings != 0) return request.error_exitcode.value_or(options->ci ? 1 : 0);

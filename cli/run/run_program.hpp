@@ -20,7 +20,8 @@ struct RunRequest {
     std::optional<Requirement> requirement;  // empty means model under AOTI_DBG_CI, else none
     std::optional<int> error_exitcode;       // empty means 1 under AOTI_DBG_CI, else 0
     bool annotates_github = false;
-    std::string junit;  // a file; empty if none
+    std::string junit;               // a file; empty if none
+    bool verifies_captures = false;  // replays what was captured
 };
 
 /// Returns the exit code. If the program exited with 0, findings or an unmet requirement replace its code.

@@ -44,22 +44,13 @@ void take_device(const DriverApi& api, LaunchRecord& to) {
     api.cuDriverGetVersion(&to.driver);
 }
 
-void take_tensors(const CallTensors& own, LaunchRecord& to) {
-    for (std::size_t i = 0; i < own.found.size(); ++i) {
-        if (!has_tensor(own, i, When::before, 0) || own.tensors[i].address == 0) continue;
-        const TensorFacts& facts = *own.tensors[i].facts;
-        const PlannedArgument& argument = *own.found[i].facts;
-        to.tensors.push_back({argument.label, argument.position, own.tensors[i].address, facts});
-    }
-}
-
 /// Says what the bytes of a parameter point to.
 void take_target(const DriverApi& api, const LaunchRecord& launch, LaunchParameter& parameter) {
     std::uint64_t address = 0;
     if (parameter.bytes.size() != sizeof address) return;
     std::memcpy(&address, parameter.bytes.data(), sizeof address);
     for (const LaunchTensor& tensor : launch.tensors) {
-        if (tensor.address != address) continue;
+        if (tensor.address != address || address == 0) continue;
         parameter.tensor = tensor.label;
         return;
     }

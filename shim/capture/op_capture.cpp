@@ -22,17 +22,6 @@ bool is_op(std::string_view kind) {
     return kind == "op" || kind == "proxy_op" || kind == "dispatcher_op";
 }
 
-/// Also those without elements, which have no address.
-void take_tensors(const CallTensors& own, LaunchRecord& to) {
-    for (std::size_t i = 0; i < own.found.size(); ++i) {
-        if (!has_tensor(own, i, When::before, 0)) continue;
-        const TensorFacts& facts = *own.tensors[i].facts;
-        const PlannedArgument& argument = *own.found[i].facts;
-        if (facts.is_strided && facts.sizes_known)
-            to.tensors.push_back({argument.label, argument.position, own.tensors[i].address, facts});
-    }
-}
-
 std::vector<LaunchArgument> arguments_of(const CallTensors& own, const OpenCall& call, const SitePlan* plan) {
     const Passage& passage = call.passage;
     if (passage.values != nullptr)
@@ -73,6 +62,17 @@ std::string op_of(const OpenCall& call, const SitePlan* plan) {
 }
 
 }  // namespace
+
+void take_tensors(const CallTensors& own, LaunchRecord& to) {
+    for (std::size_t i = 0; i < own.found.size(); ++i) {
+        if (!has_tensor(own, i, When::before, 0)) continue;
+        const TensorFacts& facts = *own.tensors[i].facts;
+        const PlannedArgument& argument = *own.found[i].facts;
+        if (facts.is_strided && facts.sizes_known)
+            to.tensors.push_back(
+                {argument.label, argument.position, own.tensors[i].address, facts, argument.is_unwritten});
+    }
+}
 
 void capture_op(ThreadState& state, const OpenCall& call) {
     if (!call.before.saved || call.measured == nullptr || !call.is_own) return;

@@ -97,6 +97,7 @@ class Planner {
                 const bool is_made = is_new && site.kind == SiteKind::proxy;
                 const Role known = is_fresh(site, written, tensor) ? Role::writes : role;
                 add(plan, i, tensor.name, is_made ? Role::makes : known, written, parameter);
+                plan.arguments.back().is_unwritten = is_unwritten(site, tensor);
             }
         }
         for (const Argument& written : site.arguments) {
@@ -116,14 +117,14 @@ class Planner {
         const auto found = memory_.find(name);
         return found == memory_.end() ? name : found->second;
     }
-    /// A kernel may get new memory as `in_out_ptr`, and write it before it reads it. Nobody knows what a
-    /// user's kernel does with new memory first.
+    /// A generated kernel may get new memory as `in_out_ptr`, and write it before it reads it.
     [[nodiscard]] bool is_fresh(const CallSite& site, const Argument& written,
                                 const TensorName& tensor) const {
-        const bool may_write_first = std::string_view(written.parameter).starts_with("in_out_ptr") ||
-                                     site.kind == SiteKind::user_triton;
-        return written.role == Role::updates && site.region == kNone && may_write_first &&
-               unwritten_.contains(memory_of(tensor.name));
+        return written.role == Role::updates &&
+               std::string_view(written.parameter).starts_with("in_out_ptr") && is_unwritten(site, tensor);
+    }
+    [[nodiscard]] bool is_unwritten(const CallSite& site, const TensorName& tensor) const {
+        return site.region == kNone && unwritten_.contains(memory_of(tensor.name));
     }
 
     void add(SitePlan& plan, std::size_t position, std::string label, Role role, const Argument& written,

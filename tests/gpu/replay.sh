@@ -64,14 +64,36 @@ replay_silent_case() {
     shows 0 'equal to the record' "$past" || failed=1
     shows 3 'read.* past the end of ' --guard "$past" && grep -q '^  at .*[.]py:' "$case_folder/shown" || failed=1
     shows 0 'equal to the record' "$unset" || failed=1
-    shows 1 'reads memory that nobody wrote' --poison ff "$unset" || failed=1
+    shows 1 'reads uninitialized memory' --poison ff "$unset" || failed=1
     shows 1 'different outcomes in 50 launches' --times 50 "$race" || failed=1
     shows 0 'equal to the record' "$(launch_of silent copy_tiles)" || failed=1
+    shows 0 'equal to the record, with guarded buffers' --guard "$(launch_of silent copy_tiles)" || failed=1
     shows 0 ' GB/s' --bench "$unset" || failed=1
     "$build/aoti-dbg" bundle --runs 0 --output "$case_folder/past.aotidbg" "$case_folder/silent/out" || failed=1
     shows 3 'read.* past the end of ' --guard --calls 0 "$case_folder/past.aotidbg" || failed=1
     compute-sanitizer "$build/aoti-dbg" replay --guard "$past" >"$case_folder/shown" 2>&1
     grep 'Invalid __global__ read' "$case_folder/shown" | head -n 1 | grep . || failed=1
+    return "$failed"
+}
+
+# smaller TEXT FILE ARGUMENTS...: writes a smaller launch to FILE, whose replay shows the same.
+smaller() {
+    local text=$1 file=$2
+    shift 2
+    rm -f "$file"
+    shows 0 "$text" --minimize "$file" "$@" && grep -q 'Its replay shows the same' "$case_folder/shown"
+}
+
+# Launches with errors, with fewer blocks and constants.
+replay_minimize_case() {
+    need_gpu || return
+    local failed=0
+    captured smaller 'pick_rows*,add_to*,count_blocks*' "$python" -W ignore "$root/tests/gpu/replay_victim.py"
+    smaller 'the kernel failed' "$case_folder/past-small.aotidbg" --guard "$(launch_of smaller pick_rows)" || failed=1
+    shows 3 'read.* past the end of ' --guard "$case_folder/past-small.aotidbg" || failed=1
+    smaller 'reads uninitialized memory' "$case_folder/unset-small.aotidbg" --poison ff "$(launch_of smaller add_to)" || failed=1
+    shows 1 'reads uninitialized memory' --poison ff "$case_folder/unset-small.aotidbg" || failed=1
+    smaller 'not the same each time' "$case_folder/race-small.aotidbg" --times 50 "$(launch_of smaller count_blocks)" || failed=1
     return "$failed"
 }
 
@@ -101,22 +123,45 @@ written() {
     done
 }
 
+# written_bundled NAME: the same from a bundle, in NAME/bundled.
+written_bundled() {
+    local record name scripts=$case_folder/$1/bundled
+    rm -rf "$scripts" "$case_folder/$1.aotidbg" && mkdir "$scripts"
+    "$build/aoti-dbg" bundle --output "$case_folder/$1.aotidbg" "$case_folder/$1/out" >/dev/null || return
+    for record in "$case_folder/$1"/out/launches/run*.json; do
+        name=$(basename "$record" .json)
+        [[ $name =~ ^run0*([0-9]+)-call0*([0-9]+)$ ]] || return
+        "$build/aoti-dbg" replay --runs "${BASH_REMATCH[1]}" --calls "${BASH_REMATCH[2]}" \
+            --python "$scripts/$name.py" "$case_folder/$1.aotidbg" >/dev/null || return
+    done
+}
+
 # Ops and kernels of torch.compile and of a package, repeated through PyTorch.
 replay_scripts_case() {
     need_gpu || return
     captured compiled 'triton_*,scale_rows*,square*,extern_kernels.*' "$python" -W ignore "$root/tests/gpu/compiled_victim.py" kernels &
     captured package 'triton_*,aoti_torch_*' "$python" -W ignore "$root/tests/gpu/diff_victim.py" "$case_folder/layers.pt2" &
     wait
-    written compiled && written package &&
-        "$python" -W ignore "$root/tests/gpu/repeat_scripts.py" "$case_folder"/{compiled,package}/scripts &&
+    written compiled && written package && written_bundled package &&
+        "$python" -W ignore "$root/tests/gpu/repeat_scripts.py" "$case_folder"/{compiled,package}/scripts "$case_folder"/package/bundled &&
         grep -l 'kernel.run(' "$case_folder"/package/scripts/*.py && grep -l 'find_op(' "$case_folder"/package/scripts/*.py
 }
 
+replay_verify_case() {
+    need_gpu || return
+    run_in verified 280 "$build/aoti-dbg" run --capture 'triton_*,extern_kernels.*' --capture-verify --out "$case_folder/verified/out" -- \
+        "$python" -W ignore "$root/tests/gpu/compiled_victim.py" kernels
+    grep -E 'captured launches replay: [0-9]+ equal(, [0-9]+ ops?)?$' "$case_folder/verified/stderr" ||
+        { tail -n 5 "$case_folder/verified/stderr"; return 1; }
+}
+
 replay_cases() {
+    check "replay: what a run captured, when it has ended" replay_verify_case
     check "replay: kernels equal to their records" replay_equal_case
     check "replay: scripts of ops and kernels" replay_scripts_case
     check "replay: an illegal memory access" replay_fault_case
     check "replay: all kernels of six models" replay_models_case
     check "replay: the launch that faults is kept" replay_kept_case
     check "replay: errors that the program does not notice" replay_silent_case
+    check "replay: smaller launches with these errors" replay_minimize_case
 }

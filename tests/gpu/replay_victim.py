@@ -2,7 +2,7 @@
 them. replay_victim.py [kernels]
 
     past      an index one row past a table
-    unset     adds to memory that nobody wrote
+    unset     adds to uninitialized memory
     race      increments a counter without an atomic operation
     tma       copies through a tensor map
 

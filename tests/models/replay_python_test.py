@@ -104,6 +104,32 @@ class Scripts(unittest.TestCase):
         self.assertTrue(any("my_op" in op for op in ops))
         self.assert_refusals(recording)
         self.assert_differences(recording)
+        self.assert_bundled(recording)
+
+    def assert_bundled(self, recording: Recording) -> None:
+        """A script of a bundle loads the tensors from the bundle, and from a folder that it is unpacked into."""
+        bundle, script = self.folder / "one.aotidbg", self.folder / "bundled.py"
+        record = json.loads(recording.place("aoti_torch_cpu_sort_stable").read_text())
+        place = ["--runs", record["run"], "--calls", record["call"]]
+        command = [os.environ["AOTI_DBGTEST_TOOL"], "bundle", *place, "--output", bundle, recording.folder]
+        subprocess.run(list(map(str, command)), check=True, capture_output=True, timeout=60)
+        written = replay("--python", script, bundle)
+        self.assertEqual(written.returncode, 0, written.stderr)
+        text = script.read_text()
+        self.assertLessEqual(sum(map(bool, text.splitlines())), MOST_LINES)
+        self.assertRegex(text, r"\nModel: .+, torch 2\.\d+")
+        moved, unpacked = self.folder / "moved.aotidbg", self.folder / "unpacked"
+        shutil.copy(bundle, moved)
+        shutil.unpack_archive(bundle, unpacked, "zip")
+        code, lines = run(script)
+        self.assertEqual(code, 0, lines)
+        self.assertEqual({line.rpartition(": ")[2] for line in lines}, {"equal"})
+        bundle.unlink()
+        for copy in (moved, unpacked):
+            self.assertEqual(run(script, str(copy)), (0, lines))
+        of_folder = replay("--python", self.folder / "unpacked.py", unpacked)
+        self.assertEqual(of_folder.returncode, 0, of_folder.stderr)
+        self.assertEqual(run(self.folder / "unpacked.py"), (0, lines))
 
     def assert_refusals(self, recording: Recording) -> None:
         packed = replay("--python", self.folder / "packed.py", recording.place(next(iter(PACKED))))

@@ -47,8 +47,8 @@ TEST_CASE("A bundle replays like its recording, also elsewhere and unpacked") {
     REQUIRE(written.exit_code == 0);
     CHECK(written.out.rfind(captured.bundle + ": ", 0) == 0);
     CHECK(contains(written.out,
-                   "The code of 5 modules, and the contents of 24 tensors before and 24 after 10 "
-                   "launches ("));
+                   "The code of 5 modules, the Triton source of 5 kernels, and the contents of 24 tensors "
+                   "before and 24 after 10 launches ("));
     CHECK(contains(written.out, "), which are user data.\n"));
     const Outcome original = tool("replay", {captured.out().string()});
     REQUIRE(lines_of(original.out).size() == 10);
@@ -85,6 +85,45 @@ TEST_CASE("A bundle has only what its launches need") {
     CHECK(contains(none.err, "is selected. Change --runs or --calls"));
 }
 
+TEST_CASE("A bundle has the Triton source of its kernels, also of a bundle and without their results") {
+    const Captured captured;
+    const std::string script = (captured.folder.path() / "kernel.py").string();
+    const std::string source = (captured.folder.path() / "kernel.kernel.py").string();
+    REQUIRE(tool("replay", {"--runs", "0", "--calls", "3", "--python", script, captured.out()}).exit_code ==
+            0);
+    const std::string recorded = read_text(source);
+    REQUIRE(contains(recorded, "\ndef triton_poi_fused_sqrt_2("));
+    const std::string again = captured.bundle + ".again";
+    REQUIRE(bundled(captured).exit_code == 0);
+    REQUIRE(tool("bundle", {"--redact", "--output", again, captured.bundle}).exit_code == 0);
+    fs::remove_all(captured.out() / "evidence");
+    for (const std::string& place : {captured.bundle, again}) {
+        fs::remove(script);
+        fs::remove(source);
+        const Outcome written = tool("replay", {"--runs", "1", "--calls", "3", "--python", script, place});
+        CAPTURE(place, written.err);
+        REQUIRE(written.exit_code == 0);
+        CHECK(read_text(source) == recorded);
+        const std::string text = read_text(script);
+        CHECK(contains(text, "\nModel: cstats.wrapper.so, torch "));
+        CHECK(contains(text, " else \"" + fs::canonical(place).string() + "\")\n"));
+        CHECK(contains(text, "\nbuf4 = load(\"tensors/run"));
+        CHECK(contains(text, "    check(\"buf4\", buf4, \"tensors/run0001/") == (place == captured.bundle));
+    }
+}
+
+TEST_CASE("A bundle of a recording without evidence has no source") {
+    const Captured captured;
+    fs::remove_all(captured.out() / "evidence");
+    const Outcome written = bundled(captured, {"--runs", "0", "--calls", "3"});
+    CHECK(contains(written.out, "The code of 1 module, and the contents of 2 tensors"));
+    const std::string script = (captured.folder.path() / "kernel.py").string();
+    const Outcome refused = tool("replay", {"--python", script, captured.bundle});
+    CHECK(refused.exit_code == 2);
+    CHECK(contains(refused.err, "the recording has no Triton source of triton_poi_fused_sqrt_2"));
+    CHECK_FALSE(fs::exists(script));
+}
+
 TEST_CASE("A redacted bundle replays without results, and stays redacted") {
     const Captured captured;
     REQUIRE(bundled(captured, {"--redact"}).exit_code == 0);
@@ -97,7 +136,9 @@ TEST_CASE("A redacted bundle replays without results, and stays redacted") {
           "  buf4 float32[8,16]: its recorded result is not saved\n");
     const std::string again = captured.bundle + ".again";
     const Outcome written = tool("bundle", {"--output", again, captured.bundle});
-    CHECK(contains(written.out, ", and random contents in place of 24 tensors before 10 launches"));
+    CHECK(contains(written.out,
+                   ", the Triton source of 5 kernels, and random contents in place of 24 tensors before 10 "
+                   "launches"));
     CHECK(contains(read_text(again), R"("redacted":true)"));
 }
 
@@ -109,7 +150,8 @@ TEST_CASE("A launch is inspected without a GPU") {
     CHECK(inspected.exit_code == 0);
     const Lines lines = lines_of(inspected.out);
     REQUIRE(lines.size() == 16);
-    CHECK(lines[0].rfind("The code of 1 module, and the contents of 2 tensors before and 2 after 1 launch (",
+    CHECK(lines[0].rfind("The code of 1 module, the Triton source of 1 kernel, and the contents of 2 tensors "
+                         "before and 2 after 1 launch (",
                          0) == 0);
     CHECK(lines[1] == "run 0, call 3, triton_poi_fused_sqrt_2");
     CHECK(lines[2] == "  function   triton_poi_fused_sqrt_2");

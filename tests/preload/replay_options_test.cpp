@@ -60,7 +60,7 @@ TEST_CASE("A guarded launch faults where it reads past the end, and other launch
     CHECK(contains(others.out, kSqrt + "the kernel failed: "));
 }
 
-TEST_CASE("Poison shows a kernel that reads memory before anyone wrote it") {
+TEST_CASE("Poison shows a kernel that reads memory before any launch wrote it") {
     const Preloaded watched = captured();
     const TempFolder folder;
     const std::string code = code_with(folder, "accumulate");
@@ -78,7 +78,7 @@ TEST_CASE("Poison shows a kernel that reads memory before anyone wrote it") {
     const Outcome found = replay(out, {"--calls", "3", "--poison", "ff"});
     CAPTURE(found.out, found.err);
     CHECK(found.exit_code == 1);
-    CHECK(lines_of(found.out).at(0) == kSqrt + "reads memory that nobody wrote");
+    CHECK(lines_of(found.out).at(0) == kSqrt + "reads uninitialized memory");
     CHECK(lines_of(found.out).at(1) == "  buf4 float32[8,16]: 102 of 128 elements depend on it, first at 1");
     CHECK(replay(out, {"--calls", "3"}).exit_code == 0);
 }

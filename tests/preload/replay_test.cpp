@@ -99,6 +99,34 @@ TEST_CASE("A launch that faulted faults again, and the report names the command"
     CHECK(contains(replayed.out, "run 0, call 3, triton_poi_fused_sqrt_2: the kernel failed: "));
 }
 
+TEST_CASE("Launches whose inputs are missing get one line, and the others replay") {
+    const Preloaded watched = captured();
+    const fs::path tensors = watched.out() / "tensors";
+    fs::remove_all(tensors / "run0000" / "call0002");
+    // As if the program had been killed.
+    const std::string index = read_text(tensors / "index.jsonl");
+    std::ofstream(tensors / "index.jsonl", std::ios::trunc) << index.substr(0, index.find(R"("run":1)"));
+    const Outcome replayed = replay(watched.out());
+    CAPTURE(replayed.out, replayed.err);
+    CHECK(replayed.exit_code == 2);
+    REQUIRE(lines_of(replayed.err).size() == 1);
+    CHECK(
+        contains(replayed.err, " launches have no saved inputs: the program ended before they were saved, "));
+    CHECK(contains(replayed.err, "The first is buf1 of run 0, call 2, triton_poi_fused_gt_arange_1."));
+    const Lines lines = lines_of(replayed.out);
+    REQUIRE_FALSE(lines.empty());
+    CHECK(lines[0] == "run 0, call 1, triton_poi_fused_relu_0: equal to the record");
+    for (const std::string& line : lines) {
+        CHECK(line.rfind("run 0, ", 0) == 0);
+        CHECK(contains(line, "equal to the record"));
+    }
+    // Nothing else is left.
+    const Outcome none = replay(watched.out(), {"--runs", "1"});
+    CHECK(none.exit_code == 2);
+    CHECK(none.out.empty());
+    CHECK(contains(none.err, "5 launches have no saved inputs: "));
+}
+
 TEST_CASE("What cannot be replayed is refused with its reason") {
     const Preloaded watched = captured();
     const fs::path out = watched.out();
@@ -119,7 +147,7 @@ TEST_CASE("What cannot be replayed is refused with its reason") {
     fs::remove(out / "launches" / image);
     refused(replay(record), "cannot read ");
     fs::remove_all(out / "tensors" / "run0000" / "call0002");
-    refused(replay(out / "launches" / "run0000-call0002.json"), " before the launch are not saved");
+    refused(replay(out / "launches" / "run0000-call0002.json"), "1 launch has no saved inputs: ");
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ TEST_CASE("A bundle of an older version is read, and one of a newer version is r
 
 TEST_CASE("A manifest may have any bytes") {
     BundleManifest manifest;
-    manifest.launches.push_back({3, 41, "triton_\"relu\""});
+    manifest.launches.push_back({3, 41, "triton_\"relu\"", "model.so", "2.11.0", "launches/1.py"});
     manifest.members.push_back({"launches/x.json", 17});
     const std::string text = render_manifest(manifest);
     const Result<BundleManifest> read = read_manifest(text);

@@ -33,6 +33,7 @@ LaunchRecord sample() {
     tensor.facts.measured_dtype = DType::bfloat16;
     tensor.facts.sizes = {4, 128};
     tensor.facts.strides = {1, 4};
+    tensor.is_unwritten = true;
     launch.tensors.push_back(tensor);
     launch.statement = "triton_poi_fused_relu_0.run($0, 128, stream=stream)";
     launch.arguments.push_back({"in_ptr0", 0, Role::reads, false, {"arg0_1"}, ""});
@@ -66,6 +67,7 @@ TEST_CASE("A launch is read back as it was written") {
     CHECK(found.parameters[1].reachable == 4096);
     CHECK(found.tensors[0].facts.measured_dtype == DType::bfloat16);
     CHECK(found.tensors[0].facts.strides == launch.tensors[0].facts.strides);
+    CHECK(found.tensors[0].is_unwritten);
 }
 
 TEST_CASE("The arguments of an op are read back in order") {

@@ -1,6 +1,8 @@
 // The kernels that a module may name. Parameters are passed by address, as to cuLaunchKernel. Letters give
 // their types: p pointer, l 8 bytes, i 4 bytes, f float, t tensor map of 128 bytes. A kernel returns false to
 // fault.
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -121,6 +123,39 @@ bool accumulate(const std::byte* const* p, const LaunchShape&) {
     return true;
 }
 
+// Faults in block [4, 1, 0] if row 5 of 16 columns has both a 4 and a 9.
+bool faulting_row(const std::byte* const* p, const LaunchShape& shape) {
+    const float* const row = floats(p, 0) + std::ptrdiff_t{5} * 16;
+    const bool has_both = std::count(row, row + 16, 4.0F) != 0 && std::count(row, row + 16, 9.0F) != 0;
+    return !has_both || shape.grid[0] < 5 || shape.grid[1] < 2;
+}
+
+// Block x faults if element 17 * x is 9. Of the input of the fake models, this is so in block 3.
+bool faulting_index(const std::byte* const* p, const LaunchShape& shape) {
+    for (unsigned block = 0; block < std::min(shape.grid[0], 8U); ++block)
+        if (floats(p, 0)[17 * block] == 9) return false;
+    return true;
+}
+
+// out[i] = in[i], plus a number that is new in each launch of at least 3 blocks with an input from 4.
+bool unsteady(const std::byte* const* p, const LaunchShape& shape) {
+    static std::atomic<int> launches{0};
+    const auto added = static_cast<float>(++launches);
+    for (std::int32_t i = 0; i < integer(p, 2); ++i) {
+        const float in = floats(p, 0)[i];
+        floats(p, 1)[i] = in + (in < 4 || shape.grid[0] < 3 ? 0 : added);
+    }
+    return true;
+}
+
+// Faults if in[7] is 9, and does not end if it is negative.
+bool endless(const std::byte* const* p, const LaunchShape&) {
+    const float in = floats(p, 0)[7];
+    while (in < 0)
+        std::this_thread::yield();
+    return in != 9;
+}
+
 // mask[i] = in[i] > 2, index[i] = 2^53 + i. A double cannot represent every second index.
 bool compare_and_count(const std::byte* const* p, const LaunchShape&) {
     auto* mask = value<std::uint8_t*>(p, 1);
@@ -164,6 +199,10 @@ constexpr Builtin kBuiltins[] = {
     {"square_root", square_root, "ppi"},
     {"neighbor_sum", neighbor_sum, "ppi"},
     {"accumulate", accumulate, "ppi"},
+    {"faulting_row", faulting_row, "ppi"},
+    {"faulting_index", faulting_index, "ppi"},
+    {"unsteady", unsteady, "ppi"},
+    {"endless", endless, "ppi"},
     {"compare_and_count", compare_and_count, "pppi"},
     {"count", count, "p"},
     {"wait", wait, "p"},

@@ -52,11 +52,11 @@ FAKE_API CUresult cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemA
     return CUDA_SUCCESS;
 }
 
-FAKE_API CUresult cuMemAddressReserve(CUdeviceptr* out, std::size_t bytes, std::size_t, CUdeviceptr wanted,
+FAKE_API CUresult cuMemAddressReserve(CUdeviceptr* out, std::size_t bytes, std::size_t, CUdeviceptr requested,
                                       unsigned long long flags) {
     if (CUresult result = enter(); result != CUDA_SUCCESS) return result;
     if (out == nullptr || bytes == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    void* place = mmap(at(wanted), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* place = mmap(at(requested), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (place == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = reinterpret_cast<CUdeviceptr>(place);
     return CUDA_SUCCESS;
