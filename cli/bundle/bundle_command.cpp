@@ -6,6 +6,7 @@
 #include "cli/bundle/bundle_writer.hpp"
 #include "cli/bundle/manifest_of.hpp"
 #include "cli/print.hpp"
+#include "cli/replay/missing_inputs.hpp"
 #include "cli/replay/selected_launches.hpp"
 #include "cli/usage_errors.hpp"
 
@@ -65,8 +66,13 @@ int BundleCommand::run() {
             return refuse(wrong_value(flag, *text, "a number or a Python slice (begin:end:step)", {}));
         *window = parsed.value();
     }
-    const std::optional<std::vector<LaunchFile>> launches = selected_launches(place_, runs, calls);
-    return launches ? bundle(*launches, output_, is_redacted_) : kNotWritten;
+    std::optional<std::vector<LaunchFile>> launches = selected_launches(place_, runs, calls);
+    if (!launches) return kNotWritten;
+    if (const std::string missing = remove_without_inputs(*launches); !missing.empty()) {
+        if (launches->empty()) return failure(ErrorCode::command_failed, Status::error(missing));
+        message(Severity::warn, "%s. The bundle leaves such launches out.", missing.c_str());
+    }
+    return bundle(*launches, output_, is_redacted_);
 }
 
 }  // namespace aoti_dbg::cli

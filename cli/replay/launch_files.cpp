@@ -47,18 +47,11 @@ bool is_record(const fs::path& path) {
     return path.extension() == ".json" && path.filename().string().starts_with("run");
 }
 
-/// Returns the folder with captured launches for an output folder, or one that holds some.
-fs::path folder_below(const fs::path& place) {
-    std::error_code ignored;
-    for (const fs::path& folder : {place / "launches", place / "latest" / "launches"})
-        if (fs::is_directory(folder, ignored)) return folder;
-    return place;
-}
-
 Result<std::vector<std::string>> record_paths(const std::string& place,
                                               std::shared_ptr<RecordingFiles>& files) {
     files = std::make_shared<FolderFiles>();
-    std::string folder = folder_below(place).string();
+    const std::vector<std::string> folders = launch_folders(place);
+    std::string folder = folders.empty() ? place : folders.front();
     std::error_code ignored;
     if (is_bundle(place)) {
         Result<std::shared_ptr<BundleFiles>> bundle = BundleFiles::open_bundle(place);
@@ -74,6 +67,22 @@ Result<std::vector<std::string>> record_paths(const std::string& place,
 }
 
 }  // namespace
+
+std::vector<std::string> launch_folders(const std::string& place) {
+    std::vector<std::pair<fs::file_time_type, std::string>> found;
+    for (const fs::path& folder : {fs::path(place), fs::path(place) / "latest"}) {
+        std::error_code ignored;
+        for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+            if (entry.path().filename().string().starts_with("launches") && entry.is_directory(ignored))
+                found.emplace_back(entry.last_write_time(ignored), entry.path().string());
+        if (!found.empty()) break;
+    }
+    std::ranges::sort(found, std::ranges::greater());
+    std::vector<std::string> folders;
+    for (auto& [time, path] : found)
+        folders.push_back(std::move(path));
+    return folders;
+}
 
 Result<std::vector<LaunchFile>> launches_of(const std::string& place) {
     std::shared_ptr<RecordingFiles> files;

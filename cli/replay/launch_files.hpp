@@ -19,6 +19,10 @@ struct LaunchFile {
     std::shared_ptr<RecordingFiles> files;
 };
 
+/// Returns the folders with captured launches in an output folder, or in its latest run. The newest is the
+/// first: each process that finds a folder of an earlier one creates its own.
+std::vector<std::string> launch_folders(const std::string& place);
+
 /// Reads one file, or all of a recording's folder or of a bundle, in the order of runs and calls. Fails if
 /// there is none, or if one is damaged.
 Result<std::vector<LaunchFile>> launches_of(const std::string& place);

@@ -69,9 +69,8 @@ class Pass {
 
 /// Returns the result of the last pass. A pass that is not equal is the last one.
 LaunchResult replay_one(const ReplayRequest& request, Driver& driver, const LaunchFile& file,
-                        std::uint32_t& pass) {
+                        TensorFiles& tensors, std::uint32_t& pass) {
     if (Status loaded = load_code(driver, request, file); !loaded.ok()) return trouble(loaded);
-    TensorFiles tensors(file.events, file.files);
     LaunchResult result;
     const std::vector<LaunchedOptions> passes = passes_of(request);
     LaunchResults unpoisoned;
@@ -150,9 +149,14 @@ int replay_here(const ReplayRequest& request, const std::vector<LaunchFile>& fil
         report({static_cast<std::uint32_t>(files.size()), ReplayOutcome::trouble, driver.status().message()});
         return kReplayTrouble;
     }
+    // All launches are of one recording.
+    TensorFiles tensors(files.front().events, files.front().files);
     for (; progress.launch < files.size(); ++progress.launch) {
-        LaunchResult result = replay_one(request, *driver.value(), files[progress.launch], progress.pass);
+        const LaunchFile& file = files[progress.launch];
+        LaunchResult result = replay_one(request, *driver.value(), file, tensors, progress.pass);
         result.launch = progress.launch;
+        if (result.outcome == ReplayOutcome::trouble)
+            result.text = place_of(file.launch) + ": " + result.text;
         const bool is_reported = report(result);
         progress.worst =
             std::max(progress.worst, is_reported ? exit_code_of(result.outcome) : kReplayTrouble);

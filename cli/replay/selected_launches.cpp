@@ -37,6 +37,9 @@ std::optional<std::vector<LaunchFile>> selected_launches(const std::string& plac
         error_message(ErrorCode::nothing_recorded, "%s.", files.status().message().c_str());
         return std::nullopt;
     }
+    if (const std::vector<std::string> folders = launch_folders(place); folders.size() > 1)
+        message(Severity::info, "reading %s. Other folders with captured launches here: %zu.",
+                folders.front().c_str(), folders.size() - 1);
     std::erase_if(files.value(), [&](const LaunchFile& file) {
         return !runs.holds(file.launch.run) || !calls.holds(file.launch.call);
     });

@@ -146,7 +146,6 @@ void CapturePart::finish() {
 
 void CapturePart::append_coverage(CoverageLine& line) const {
     const std::uint64_t removed = removed_.load(std::memory_order_relaxed);
-    if (!has_files() && removed == 0) return;
     line.count("; ", on_disk_.load(std::memory_order_relaxed), "launch captured", "launches captured");
     line.rest(removed, "removed with their runs");
     if (has_files()) line.file("launches", folder_.c_str());

@@ -202,9 +202,13 @@ TEST_CASE("What cannot be bundled or read is refused with its reason") {
 
     fs::remove_all(captured.out() / "tensors" / "run0000" / "call0002");
     const Lines options = {"--calls", "2", "--runs", "0", "--output", captured.bundle + ".2", captured.out()};
-    refused(tool("bundle", options), 1, "cannot read ");
+    refused(tool("bundle", options), 1, "1 launch has no saved inputs");
     CHECK_FALSE(fs::exists(captured.bundle + ".2"));
     CHECK_FALSE(fs::exists(captured.bundle + ".2.part"));
+    const Outcome others = tool("bundle", {"--output", captured.bundle + ".3", captured.out()});
+    CHECK(others.exit_code == 0);
+    CHECK(contains(others.err, "1 launch has no saved inputs"));
+    CHECK(tool("replay", {captured.bundle + ".3"}).exit_code == 0);
 }
 
 }  // namespace

@@ -70,6 +70,18 @@ TEST_CASE("A path from inside of the recording finds its tensors") {
     }
 }
 
+TEST_CASE("Of several folders with launches, replay reads the newest and says so") {
+    const Preloaded watched = captured();
+    const fs::path newer = watched.out() / "launches-4242";
+    fs::create_directory(newer);
+    fs::rename(watched.out() / "launches" / "run0001-call0003.json", newer / "run0001-call0003.json");
+    fs::last_write_time(watched.out() / "launches", fs::last_write_time(newer) - std::chrono::seconds(1));
+    const Outcome replayed = replay(watched.out());
+    CHECK(contains(replayed.err,
+                   "reading " + newer.string() + ". Other folders with captured launches here: 1."));
+    CHECK(contains(replayed.err, "1 launch has no saved inputs"));
+}
+
 TEST_CASE("A launch whose results differ from the record is named with its tensor") {
     const Preloaded watched = captured();
     const fs::path launches = watched.out() / "launches";
