@@ -1,4 +1,4 @@
-// Words for a shell.
+// Quotes command lines for a shell.
 #pragma once
 
 #include <string>

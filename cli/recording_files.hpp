@@ -16,7 +16,7 @@ namespace aoti_dbg::cli {
 struct FileContents {
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> owner;
-    bool is_checked = false;  // a checksum of all bytes is right
+    bool is_checked = false;  // a checksum of all bytes was verified
 
     [[nodiscard]] std::string_view text() const {
         return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -34,13 +34,13 @@ class RecordingFiles {
     virtual Result<FileContents> open(const std::string& path) = 0;
     /// Returns the paths of the files in a folder, in no order.
     virtual Result<std::vector<std::string>> files_in(const std::string& folder) = 0;
-    /// Returns the one file that has them all; empty for a folder.
+    /// Returns the path of the archive; empty for a folder.
     [[nodiscard]] virtual std::string archive() const { return {}; }
-    /// Returns what messages call a file.
+    /// Returns the name of a file for messages.
     [[nodiscard]] virtual std::string shown(const std::string& path) const = 0;
 };
 
-/// Its paths are those of the file system.
+/// Takes paths of the file system.
 class FolderFiles final : public RecordingFiles {
   public:
     Result<FileContents> open(const std::string& path) override;

@@ -62,12 +62,11 @@ Taken take_place(std::string_view& text, Options& options) {
     const std::optional<std::uint64_t> run = decimal(place.substr(0, between));
     const std::optional<std::uint64_t> call =
         between == std::string_view::npos ? std::nullopt : decimal(place.substr(between + 1));
-    if (!run || !call)
-        return Fault{"behind @ it needs the numbers of a run and of a call, such as @3:41", {}, {}};
+    if (!run || !call) return Fault{"expected a run and a call after @, such as @3:41", {}, {}};
     text = text.substr(0, at);
     const Result<Window> runs = parse_window(std::to_string(*run));
     const Result<Window> calls = parse_window(std::to_string(*call));
-    if (!runs.ok() || !calls.ok()) return Fault{"the run or call is too large", {}, {}};
+    if (!runs.ok() || !calls.ok()) return Fault{"the run or call number is too large", {}, {}};
     options.runs = runs.value();
     options.calls = calls.value();
     return std::nullopt;

@@ -113,7 +113,7 @@ struct Options {
     std::uint32_t keep_last = 0;  // number of last runs to keep, 0 for the first ones that fit
     bool keep_given = false;      // set by any source, even to the default
     SaveOn save_on = SaveOn::always;
-    bool save_on_given = false;  // the same
+    bool save_on_given = false;  // set by any source, even to the default
     PtLayout pt_layout = PtLayout::runs;
     std::string torch_save_dir;  // for the layout "torch", empty for PyTorch's default
     bool portable_names = false;

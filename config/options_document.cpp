@@ -29,7 +29,7 @@ constexpr const char* kFile = R"(
 | `--require WORD` | exits with 123 if no `library`, `model` or `launch` is seen; `none` turns it off | [exit codes](exit-codes.md) |
 | `--error-exitcode N` | exits with N if there are findings | [exit codes](exit-codes.md) |
 | `--annotate WORD` | prints findings as annotations of a CI system: `github` or `none` | [run in CI](../tasks/run-in-ci.md) |
-| `--capture-verify` | replays the captured launches when the program has ended | [capture only what goes wrong](../tasks/capture-failures.md#check-what-is-captured) |
+| `--capture-verify` | replays the captured launches after the program has ended | [capture only what goes wrong](../tasks/capture-failures.md#check-what-is-captured) |
 | `--junit FILE` | writes findings as JUnit XML | [run in CI](../tasks/run-in-ci.md) |
 
 ## The configuration file

@@ -80,7 +80,7 @@ Result<BundleManifest> read_manifest(std::string_view text) {
     JsonLine json;
     if (!json.parse(line)) return Status::error("its manifest is not JSON");
     const JsonLine::Value root = json.root();
-    if (root.member("format").text() != kBundleFormat) return Status::error("it is no bundle of aoti-dbg");
+    if (root.member("format").text() != kBundleFormat) return Status::error("it is not an aoti-dbg bundle");
     std::uint32_t version = 0;
     if (!read_integer(root.member("version"), version) || version > kBundleVersion)
         return Status::error("it is of a newer version of aoti-dbg. Update aoti-dbg");

@@ -19,7 +19,7 @@ struct LaunchParameter {
     std::uint32_t offset = 0;  // in the kernel's parameters
     std::vector<std::byte> bytes;
     std::string tensor;           // the label of the tensor at the address in `bytes`; empty: no tensor
-    std::uint64_t reachable = 0;  // bytes of device memory from an address that is no tensor's; 0: no address
+    std::uint64_t reachable = 0;  // bytes to the end of the allocation; 0 if a tensor or no pointer
 };
 
 /// A tensor that some parameter points to.

@@ -30,7 +30,7 @@ int failure(ErrorCode code, const Status& status) {
 }
 
 int bundle(const std::vector<LaunchFile>& launches, const std::string& output, bool is_redacted) {
-    // What was redacted before stays redacted.
+    // A bundle of a redacted bundle is redacted.
     const Result<std::optional<BundleManifest>> earlier = manifest_of(launches.front());
     if (!earlier.ok()) return failure(ErrorCode::unreadable_recording, earlier.status());
     if (earlier.value() && earlier.value()->is_redacted) is_redacted = true;
@@ -45,12 +45,12 @@ int bundle(const std::vector<LaunchFile>& launches, const std::string& output, b
 }  // namespace
 
 void BundleCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Write captured launches to one file, to replay elsewhere.", kExamples);
+    CLI::App& own = declare(app, "Write captured launches to one file, to replay them elsewhere.", kExamples);
     add_value(own, {"place", "An output directory, or another bundle (default: aoti_dbg)."}, place_);
     add_value(own, {"--output", "The file to create, such as bug.aotidbg.", "FILE"}, output_);
-    add_value(own, {"--runs", "Only launches of these runs, as --runs of run.", "RUNS"}, runs_);
-    add_value(own, {"--calls", "Only these calls of each run, as --calls of run.", "CALLS"}, calls_);
-    add_switch(own, {"--redact", "Replace the contents of tensors by random data, and leave out results."},
+    add_value(own, {"--runs", "Only launches of these runs: 3, 10:20 or ::1000.", "RUNS"}, runs_);
+    add_value(own, {"--calls", "Only these calls of each run: 3, 10:20 or ::100.", "CALLS"}, calls_);
+    add_switch(own, {"--redact", "Replace the contents of tensors with random data, and leave out results."},
                is_redacted_);
 }
 

@@ -187,7 +187,7 @@ class Collector {
     }
 
     [[nodiscard]] std::string whole_index(const std::string& created_by) const {
-        HeaderFacts header;  // the command and the host stay at home
+        HeaderFacts header;  // without the command line and the host name
         header.library = created_by;
         std::string text;
         append_index_header(header, {}, text);

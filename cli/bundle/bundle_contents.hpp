@@ -13,13 +13,13 @@
 
 namespace aoti_dbg::cli {
 
-/// A member of the bundle. Its contents are a text, or those of a file of the recording.
+/// A member of the bundle. Its contents are `text`, or the contents of `file` in the recording.
 struct BundlePart {
     std::string name;
     std::uint64_t bytes = 0;
     std::string text;
-    std::string file;                   // empty: `text`
-    std::optional<std::uint64_t> seed;  // of the random contents that replace those of the `.pt` file
+    std::string file;                   // empty if the member is `text`
+    std::optional<std::uint64_t> seed;  // set if random contents replace those of the `.pt` file
 };
 
 struct BundleContents {
@@ -27,8 +27,8 @@ struct BundleContents {
     std::vector<BundlePart> parts;  // all but the manifest
 };
 
-/// Returns the contents of a bundle of these launches, which are at least one and of one recording. Fails if
-/// the code of a launch or a tensor before it is missing. A redacted bundle has random contents instead of
+/// Returns the contents of a bundle of these launches. Needs at least one launch, all of one recording. Fails
+/// if a launch lacks its code or a tensor before it. A redacted bundle has random contents instead of
 /// tensors, and no results.
 Result<BundleContents> bundle_contents(const std::vector<LaunchFile>& launches, bool is_redacted,
                                        const std::string& created_by);

@@ -42,7 +42,7 @@ Result<std::shared_ptr<BundleFiles>> BundleFiles::read(std::span<const std::byte
 Status BundleFiles::check_manifest() {
     const std::string name(kManifestName);
     if (members_.find(name) == members_.end())
-        return failure("it is no bundle of aoti-dbg: it has no " + name);
+        return failure("it is not an aoti-dbg bundle: it has no " + name);
     const Result<FileContents> contents = open(name);
     if (!contents.ok()) return contents.status();
     const Result<BundleManifest> manifest = read_manifest(contents.value().text());

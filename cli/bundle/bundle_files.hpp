@@ -1,4 +1,4 @@
-// The files of a bundle: a zip archive of stored members, which are read where they lie in the mapped file.
+// The files of a bundle, a zip archive of uncompressed members. Readers get views into the mapped file.
 // Each member's checksum is verified once, when it is first opened.
 #pragma once
 
@@ -19,9 +19,9 @@ bool is_bundle(const std::string& path);
 
 class BundleFiles final : public RecordingFiles {
   public:
-    /// Fails if the bundle is of a newer version, or if one of its members is missing or has another size.
+    /// Fails if a newer version wrote the bundle, or if one of its members is missing or has another size.
     static Result<std::shared_ptr<BundleFiles>> open_bundle(const std::string& path);
-    /// Reads any bytes. `name` is what messages call them.
+    /// Reads a bundle from memory. Accepts any bytes. Messages call it `name`.
     static Result<std::shared_ptr<BundleFiles>> read(std::span<const std::byte> bytes,
                                                      std::shared_ptr<const void> owner, std::string name);
 

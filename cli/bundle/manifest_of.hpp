@@ -1,4 +1,4 @@
-// The manifest of a bundle that a launch is from.
+// Finds the manifest of the bundle that contains a launch.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace aoti_dbg::cli {
 
-/// Returns nothing if the launch is from an output directory. An unpacked bundle also has its manifest.
+/// Returns nothing if the launch is in an output directory. An unpacked bundle has a manifest, too.
 Result<std::optional<BundleManifest>> manifest_of(const LaunchFile& file);
 
 }  // namespace aoti_dbg::cli

@@ -1,5 +1,6 @@
-// Random contents in place of a tensor's own: what a kernel needs to run in the same way, without the values.
-// Must not derive anything but counts, minimum, maximum, mean and standard deviation from the contents.
+// Random contents that replace those of a tensor. They keep what a kernel needs to run, but not the values.
+// Derive nothing from the contents but counts, minimum, maximum, mean and standard deviation from the
+// contents.
 #pragma once
 
 #include <cstddef>

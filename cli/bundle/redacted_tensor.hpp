@@ -1,4 +1,4 @@
-// A `.pt` file with random contents in place of those of another.
+// A copy of a `.pt` file in which random contents replace the tensor's.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace aoti_dbg::cli {
 
-/// Returns the bytes of the redacted file. Does not read the contents.
+/// Returns the size of the redacted file in bytes. Does not read the contents.
 Result<std::uint64_t> redacted_bytes(std::span<const std::byte> file);
 
 struct RedactedTensor {

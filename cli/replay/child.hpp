@@ -1,4 +1,4 @@
-// Work in a child process. A fault ends a process's context for good, so each fault costs a child.
+// Runs work in a child process. A fault makes a process's context unusable, so each fault costs a child.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,8 +14,8 @@ namespace aoti_dbg::cli {
 /// started in this process.
 Result<int> run_in_child(const std::function<int()>& work);
 
-/// Returns an object that child processes share with this one, for the rest of this process. Returns null
-/// without memory.
+/// Creates an object that this process shares with its children. It is never freed. Returns null if there is
+/// no memory.
 template <typename Object>
 Object* shared_with_children() {
     void* const memory =

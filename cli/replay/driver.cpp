@@ -107,7 +107,7 @@ Status Driver::load(const std::string& image, const LaunchRecord& launch,
 Result<std::uint64_t> Driver::allocate(std::uint64_t bytes) {
     std::uint64_t address = 0;
     const int result = functions_->allocate(&address, bytes);
-    if (result != 0) return failure("cannot allocate memory of the GPU", result);
+    if (result != 0) return failure("cannot allocate GPU memory", result);
     return address;
 }
 
@@ -118,10 +118,10 @@ void Driver::release(std::uint64_t address) {
 Result<std::uint64_t> Driver::reserve(std::uint64_t bytes, std::uint64_t requested) {
     std::uint64_t address = 0;
     const int result = functions_->reserve(&address, bytes, 0, requested, 0);
-    if (result != 0) return failure("cannot reserve addresses of the GPU", result);
+    if (result != 0) return failure("cannot reserve GPU addresses", result);
     if (requested == 0 || address == requested) return address;
     free_reserved(address, bytes);
-    return Status::error("addresses of the record are taken in this process");
+    return Status::error("addresses of the capture are taken in this process");
 }
 
 void Driver::free_reserved(std::uint64_t address, std::uint64_t bytes) {
@@ -134,15 +134,15 @@ Status Driver::map(std::uint64_t address, std::uint64_t bytes) {
     const MemoryAccessRights rights{properties.location};
     std::uint64_t handle = 0;
     int result = functions_->create(&handle, bytes, &properties, 0);
-    if (result != 0) return failure("cannot allocate memory of the GPU", result);
+    if (result != 0) return failure("cannot allocate GPU memory", result);
     result = functions_->map(address, bytes, 0, handle, 0);
     // The mapping keeps the memory.
     functions_->release_created(handle);
-    if (result != 0) return failure("cannot map memory of the GPU", result);
+    if (result != 0) return failure("cannot map GPU memory", result);
     result = functions_->set_access(address, bytes, &rights, 1);
     if (result == 0) return {};
     unmap(address, bytes);
-    return failure("cannot use memory of the GPU", result);
+    return failure("cannot get access to GPU memory", result);
 }
 
 void Driver::unmap(std::uint64_t address, std::uint64_t bytes) {
@@ -151,17 +151,17 @@ void Driver::unmap(std::uint64_t address, std::uint64_t bytes) {
 
 Status Driver::fill(std::uint64_t address, std::byte value, std::uint64_t bytes) {
     const int result = functions_->fill(address, static_cast<unsigned char>(value), bytes);
-    return result == 0 ? Status() : failure("cannot fill memory of the GPU", result);
+    return result == 0 ? Status() : failure("cannot fill GPU memory", result);
 }
 
 Status Driver::write(std::uint64_t address, std::span<const std::byte> bytes) {
     const int result = functions_->write(address, bytes.data(), bytes.size());
-    return result == 0 ? Status() : failure("cannot write memory of the GPU", result);
+    return result == 0 ? Status() : failure("cannot write GPU memory", result);
 }
 
 Status Driver::read(std::uint64_t address, std::span<std::byte> bytes) {
     const int result = functions_->read(bytes.data(), address, bytes.size());
-    return result == 0 ? Status() : failure("cannot read memory of the GPU", result);
+    return result == 0 ? Status() : failure("cannot read GPU memory", result);
 }
 
 Status Driver::launch(const LaunchRecord& launch, void** parameters) {
@@ -196,7 +196,7 @@ Result<float> Driver::time(const LaunchRecord& launch, void** parameters, std::u
     result = functions_->elapsed(&milliseconds, events[0], events[1]);
     for (void* const event : events)
         functions_->destroy_event(event);
-    if (result != 0) return failure("cannot measure the kernel", result);
+    if (result != 0) return failure("cannot measure the time of the kernel", result);
     return milliseconds;
 }
 

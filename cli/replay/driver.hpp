@@ -33,15 +33,15 @@ class Driver {
     Status load(const std::string& image, const LaunchRecord& launch, std::optional<std::uint32_t> level);
 
     Result<std::uint64_t> allocate(std::uint64_t bytes);
-    /// Does nothing after a fault, as all functions below that return nothing.
+    /// Does nothing after a fault. So do all functions below that return void.
     void release(std::uint64_t address);
 
     /// Addresses and sizes of mapped memory are multiples of it.
     [[nodiscard]] std::uint64_t page_bytes() const { return page_bytes_; }
-    /// Reserves addresses without memory. Fails if `requested` is taken; 0 is any address.
+    /// Reserves addresses without memory. Fails if `requested` is taken. 0 requests any address.
     Result<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t requested);
     void free_reserved(std::uint64_t address, std::uint64_t bytes);
-    /// Gives reserved addresses memory.
+    /// Maps memory to reserved addresses.
     Status map(std::uint64_t address, std::uint64_t bytes);
     void unmap(std::uint64_t address, std::uint64_t bytes);
 

@@ -1,5 +1,5 @@
-// What the driver's core dump of a faulted replay says. The driver writes it to a temporary folder, which is
-// removed.
+// Reads the driver's core dump of a faulted replay. The driver writes it to a temporary folder, which is
+// removed afterwards.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct DumpedFault {
 
 class FaultDump {
   public:
-    /// Requests dumps from a driver that starts after this.
+    /// Requests a core dump. Call it before the driver starts.
     FaultDump();
     FaultDump(const FaultDump&) = delete;
     FaultDump& operator=(const FaultDump&) = delete;
@@ -26,13 +26,13 @@ class FaultDump {
     [[nodiscard]] DumpedFault read(const std::vector<CrashArgument>& arguments) const;
 
   private:
-    std::string folder_;  // empty: it could not be created
+    std::string folder_;  // empty if it could not be created
 };
 
 /// True if a debugger is attached to this process.
 bool is_debugged();
 
-/// True if a debugger, or a tool such as compute-sanitizer or ncu, works on this process.
+/// True if a debugger is attached, or if a tool such as compute-sanitizer or ncu runs this process.
 bool is_watched();
 
 /// Stops in the debugger, with the kernel's code loaded.

@@ -51,7 +51,7 @@ std::string parameter_text(const LaunchRecord& launch, const LaunchParameter& pa
         std::span(reinterpret_cast<const unsigned char*>(parameter.bytes.data()), parameter.bytes.size()),
         text);
     if (parameter.reachable != 0)
-        text += ", the address of " + counted(parameter.reachable, "byte") + " that are no tensor's";
+        text += ", the address of " + counted(parameter.reachable, "byte") + " outside of all tensors";
     return text;
 }
 

@@ -7,7 +7,7 @@
 
 namespace aoti_dbg::cli {
 
-/// Prints the launches of one recording, which are at least one. Returns the exit code.
+/// Prints the launches, at least one, of one recording. Returns the exit code.
 int inspect_launches(const std::vector<LaunchFile>& launches);
 
 }  // namespace aoti_dbg::cli

@@ -7,8 +7,7 @@
 
 namespace aoti_dbg::cli {
 
-/// Returns a line about the time of one launch. Its memory keeps what earlier launches left, in the caches as
-/// well.
+/// Returns a line about the time of one launch. Memory and caches are not reset between launches.
 Result<std::string> launch_time(Launched& launched);
 
 }  // namespace aoti_dbg::cli

@@ -21,19 +21,19 @@ struct ReplayedTensor {
     std::string label;
     std::string shape;  // f32[4,128]
     std::uint64_t elements = 0;
-    std::optional<std::uint64_t> different;  // elements; nothing: there is nothing to compare with
+    std::optional<std::uint64_t> different;  // elements; no value if there is nothing to compare with
     bool is_recorded = true;                 // false: compared with a launch without poison
     std::uint64_t first = 0;                 // of them
-    std::uint64_t poisoned = 0;              // not in `different`: the launch left them as they were
+    std::uint64_t poisoned = 0;              // elements still poisoned after the launch; not in `different`
 };
 
-/// The elements of each tensor of a launch, in logical order; empty: unknown.
+/// The elements of each tensor of a launch, in logical order; empty if unknown.
 using LaunchResults = std::vector<std::vector<std::byte>>;
 
 struct LaunchedOptions {
     PlacementKind placement = PlacementKind::as_captured;
-    std::optional<std::byte> poison;            // the contents of memory that the launch must not read
-    const LaunchResults* unpoisoned = nullptr;  // what the launch gives without it, if nothing is recorded
+    std::optional<std::byte> poison;            // the contents of uninitialized memory
+    const LaunchResults* unpoisoned = nullptr;  // the results without poison, if none are recorded
 };
 
 /// Returns "float32[4,128]".
@@ -51,7 +51,7 @@ class Launched {
     Status prepare();
     /// Restores the contents and launches the kernel.
     Status begin();
-    /// Does the same, and waits for the kernel.
+    /// Restores the contents, launches the kernel and waits for it.
     Status run();
     /// Returns how many milliseconds `count` launches take, one after the other with the same memory.
     Result<float> time(std::uint32_t count);
@@ -60,7 +60,7 @@ class Launched {
 
     /// Returns the elements of a tensor after the launch, in logical order.
     Result<std::vector<std::byte>> elements(const LaunchTensor& tensor);
-    /// Returns those of the tensors whose recorded contents after the launch are not saved.
+    /// Returns the elements of the tensors whose recorded contents after the launch are not saved.
     Result<LaunchResults> unrecorded();
     /// Returns the recorded elements of a tensor, or nothing if they are not saved.
     [[nodiscard]] std::optional<compare::SavedElements> saved(const LaunchTensor& tensor, EventSide side);
@@ -89,7 +89,7 @@ class Launched {
     LaunchedOptions options_;
     Placement placement_;
     std::vector<Region> regions_;
-    std::vector<std::vector<std::byte>> contents_;  // of the regions; empty: unknown
+    std::vector<std::vector<std::byte>> contents_;  // of each region; empty if unknown
     std::vector<std::vector<std::byte>> parameters_;
 };
 

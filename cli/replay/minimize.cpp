@@ -227,10 +227,12 @@ class Minimization {
         const Result<std::vector<LaunchFile>> written = launches_of(path);
         if (!written.ok()) return written.status();
         if (!judge_.can_have(written.value().front(), verdict_))
-            return Status::error("the bundle " + path +
-                                 " is written, but its replay does not show this again");
-        print(path + ": " + memory_text(bytes.value()) + ", and " + memory_text(bytes_of(original.value())) +
-              " for the original launch. Its replay shows the same.\n");
+            return Status::error(
+                "the bundle " + path +
+                " is written, but its replay does not show the problem. For a race, increase --times");
+        print(path + ": " + memory_text(bytes.value()) + " instead of " +
+              memory_text(bytes_of(original.value())) +
+              " for the original launch. Its replay shows the same problem.\n");
         return {};
     }
 

@@ -1,4 +1,4 @@
-// Captured launches that cannot be replayed, because the tensors that they read are not saved.
+// Finds launches that cannot be replayed because tensors that they read are not saved.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace aoti_dbg::cli {
 
-/// Removes them from the launches of one recording. Returns a sentence about them, without its period; an
+/// Removes such launches from those of one recording. Returns a sentence about them without its period, or an
 /// empty text if there are none.
 std::string remove_without_inputs(std::vector<LaunchFile>& files);
 

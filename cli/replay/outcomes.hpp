@@ -1,4 +1,4 @@
-// What the replays of one launch gave, and the text about it.
+// The outcomes of all replays of one launch, and the text that is printed about them.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ enum class ReplayOutcome {
     equal,
     unrecorded,  // it ran, and no result is recorded
     different,
-    failed,   // the kernel
+    failed,   // the kernel failed
     trouble,  // it could not be replayed
 };
 

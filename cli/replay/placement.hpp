@@ -13,7 +13,7 @@ namespace aoti_dbg::cli {
 enum class PlacementKind {
     as_captured,    // at the addresses of the capture, or anywhere if these are taken
     end_guarded,    // each region ends at addresses without memory
-    begin_guarded,  // each region begins behind such addresses
+    begin_guarded,  // each region begins right after such addresses
 };
 
 class Placement {
@@ -27,12 +27,12 @@ class Placement {
     [[nodiscard]] std::uint64_t address_of(std::size_t region) const { return addresses_[region]; }
     /// True if all regions are at the addresses of the capture.
     [[nodiscard]] bool is_as_captured() const { return is_as_captured_; }
-    /// Fills all memory, also that around the regions.
+    /// Fills all memory, including the memory around the regions.
     Status fill(std::byte value);
 
   private:
     struct Block {
-        std::uint64_t reserved = 0;  // 0: allocated
+        std::uint64_t reserved = 0;  // 0 if the block is allocated, not mapped
         std::uint64_t reserved_bytes = 0;
         std::uint64_t address = 0;
         std::uint64_t bytes = 0;

@@ -22,7 +22,8 @@ struct RecordedModel {
 /// Reads each model of a recording once.
 class RecordedModels {
   public:
-    /// Those of the recording or the bundle that a launch is from. Fails if the bundle's manifest is damaged.
+    /// Opens the models of the recording or bundle that contains the launch. Fails if the bundle's manifest
+    /// is damaged.
     static Result<RecordedModels> open(const LaunchFile& launch);
 
     [[nodiscard]] const RecordedModel& model_of(const LaunchFile& file);

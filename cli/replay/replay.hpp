@@ -18,11 +18,11 @@ struct ReplayRequest {
     bool is_guarded = false;
     std::optional<std::byte> poison;
     bool is_timed = false;
-    bool stops = false;                  // before each launch, for a debugger
+    bool stops = false;                  // stops in the debugger before each launch
     std::optional<std::string> code;     // instead of the captured one
     std::optional<std::uint32_t> level;  // of optimization, for code that is PTX
-    std::string python;                  // the script to write instead; empty: none
-    std::string minimize;                // the bundle of a smaller launch to write instead; empty: none
+    std::string python;                  // the script to write; empty to replay
+    std::string minimize;                // the bundle to write; empty to replay
 };
 
 inline constexpr int kReplayEqual = 0;

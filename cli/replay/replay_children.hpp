@@ -1,5 +1,5 @@
-// Replays launches in child processes: a fault ends a process's context for good, so launches behind one run
-// in another child.
+// Replays launches in child processes. A fault makes a process's context unusable, so the launches after it
+// run in a new child.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace aoti_dbg::cli {
 
 struct ReplayHandlers {
     ReplayReport report;
-    /// Called in a child of its own after each fault. May be empty.
+    /// Called after each fault, in a new child. May be empty.
     std::function<int(const LaunchFile& file, std::uint32_t pass)> at_fault;
     /// Called first in each child that replays. May be empty.
     std::function<void()> at_start;

@@ -16,17 +16,17 @@ constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30U;
 constexpr const char* kExamples =
     "Examples:\n"
     "  aoti-dbg run --capture 'triton_*' --runs 0 --out captured -- python infer.py\n"
-    "  aoti-dbg replay captured                   launch each kernel alone\n"
-    "  aoti-dbg replay --calls 41 captured        one of them\n"
-    "  aoti-dbg replay --guard --calls 41 captured   fault on an access out of bounds\n"
-    "  aoti-dbg replay --inspect bug.aotidbg      print what a bundle has\n"
+    "  aoti-dbg replay captured                   replay each launch alone\n"
+    "  aoti-dbg replay --calls 41 captured        replay one of them\n"
+    "  aoti-dbg replay --guard --calls 41 captured   fault on an out-of-bounds access\n"
+    "  aoti-dbg replay --inspect bug.aotidbg      print the contents of a bundle\n"
     "  compute-sanitizer aoti-dbg replay captured\n"
     "  cuda-gdb --args aoti-dbg replay --stop-before --calls 41 captured\n"
-    "  aoti-dbg replay --calls 3 --python op.py captured   write a script for an op or kernel\n"
-    "  aoti-dbg replay --calls 41 --guard --minimize small.aotidbg captured   keep only what faults\n"
+    "  aoti-dbg replay --calls 3 --python op.py captured   write a script that repeats an op or kernel\n"
+    "  aoti-dbg replay --calls 41 --guard --minimize small.aotidbg captured   shrink a launch that faults\n"
     "\n"
     "Exit codes: 0 equal to the record, 1 different, 2 could not replay, 3 a kernel failed.\n"
-    "With --minimize: 0 the smaller launch shows the same, 2 it does not, or none was written.\n";
+    "With --minimize: 0 the smaller launch shows the same problem, 2 it does not, or none was written.\n";
 
 }  // namespace
 
@@ -34,21 +34,29 @@ void ReplayCommand::add_to(CLI::App& app) {
     CLI::App& own = declare(app, "Run captured launches alone, and compare their results.", kExamples);
     add_value(own, {"place", "An output directory, a file of its launches, or a bundle (default: aoti_dbg)."},
               place_);
-    add_value(own, {"--runs", "Only launches of these runs, as --runs of run.", "RUNS"}, runs_);
-    add_value(own, {"--calls", "Only these calls of each run, as --calls of run.", "CALLS"}, calls_);
-    add_switch(own, {"--inspect", "Print what the launches consist of, and launch nothing. Needs no GPU."},
+    add_value(own, {"--runs", "Only launches of these runs: 3, 10:20 or ::1000.", "RUNS"}, runs_);
+    add_value(own, {"--calls", "Only these calls of each run: 3, 10:20 or ::100.", "CALLS"}, calls_);
+    add_switch(own, {"--inspect", "Print shape, code, parameters and tensors of each launch, without a GPU."},
                is_inspection_);
-    add_value(own, {"--times", "Launch each one so often, and count the different outcomes.", "N"}, times_);
-    add_switch(own, {"--guard", "Place unmapped memory behind each buffer, then before it."}, is_guarded_);
-    add_value(own, {"--poison", "Fill memory that the kernel must not read with this byte.", "BYTE"},
-              poison_);
+    add_value(own, {"--times", "Launch each kernel N times, and count the different outcomes.", "N"}, times_);
+    add_switch(own,
+               {"--guard", "Fault on out-of-bounds accesses: unmap memory after, then before each buffer."},
+               is_guarded_);
+    add_value(
+        own,
+        {"--poison", "Detect reads of uninitialized memory: fill it with this byte, such as ff.", "BYTE"},
+        poison_);
     add_switch(own, {"--bench", "Also measure the kernel's time."}, is_timed_);
-    add_value(own, {"--replace", "Use the kernel of this cubin, fatbin or PTX file.", "FILE"}, code_);
+    add_value(own,
+              {"--replace", "Use the kernel in this cubin, fatbin or PTX file instead of the captured one.",
+               "FILE"},
+              code_);
     add_value(own, {"--ptxas-opt", "Compile PTX with this optimization level, 0 to 4.", "LEVEL"}, level_);
     add_switch(own, {"--stop-before", "Stop in the debugger before each launch."}, stops_);
-    add_value(own, {"--python", "Write a Python script that repeats one call, op or kernel.", "FILE"},
+    add_value(own, {"--python", "Write a Python script that repeats one call of an op or kernel.", "FILE"},
               python_);
-    add_value(own, {"--minimize", "Write a bundle with a smaller launch of the same verdict.", "FILE"},
+    add_value(own,
+              {"--minimize", "Write a bundle with a smaller launch that shows the same problem.", "FILE"},
               minimize_);
 }
 
@@ -91,7 +99,8 @@ Status ReplayCommand::parse(ReplayRequest& request) const {
         return Status::error("--stop-before needs a debugger. Run: cuda-gdb --args aoti-dbg replay ...");
     if (!minimize_.empty() && (is_inspection_ || is_timed_ || stops_ || !python_.empty()))
         return Status::error(
-            "--minimize does not go with --inspect, --bench, --stop-before or --python. Leave these out.");
+            "--minimize cannot be combined with --inspect, --bench, --stop-before or --python. Leave them "
+            "out.");
     return {};
 }
 

@@ -126,8 +126,8 @@ Status load_code(Driver& driver, const ReplayRequest& request, const LaunchFile&
     if (!code.ok()) return code.status();
     if (request.level && !is_ptx(code.value()))
         return Status::error(
-            "--ptxas-opt works only with PTX, and the code is compiled already. Give the kernel's PTX with "
-            "--replace; Triton keeps it beside the cubin in its cache");
+            "--ptxas-opt works only with PTX, and this code is already compiled. Pass the kernel's PTX with "
+            "--replace. Triton keeps it beside the cubin in its cache");
     Status loaded = driver.load(code.value(), file.launch, request.level);
     if (loaded.ok() || file.launch.compute_capability == driver.compute_capability()) return loaded;
     return Status::error(loaded.message() + ". The launch was captured on " + file.launch.device +

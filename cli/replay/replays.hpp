@@ -15,17 +15,17 @@
 
 namespace aoti_dbg::cli {
 
-/// What the replay of one launch gave.
+/// The result of replaying one launch.
 struct LaunchResult {
     std::uint32_t launch = 0;  // index
     ReplayOutcome outcome = ReplayOutcome::equal;
-    std::string text;  // whole lines; for trouble, why it could not be replayed
+    std::string text;  // whole lines; with `trouble`, the reason
 };
 
-/// Gets each result, in the process that replays. Returns false if it failed.
+/// Receives each result, in the process that replays. Returns false if it cannot report it.
 using ReplayReport = std::function<bool(const LaunchResult&)>;
 
-/// What is replayed now, for another process to read.
+/// The launch in progress, in memory that another process reads.
 struct ReplayProgress {
     std::uint32_t launch = 0;  // index
     std::uint32_t pass = 0;    // of the launch
@@ -35,15 +35,14 @@ struct ReplayProgress {
 int exit_code_of(ReplayOutcome outcome);
 
 /// Replays these launches from `progress.launch` on, and returns the exit code. Stops at a fault. Without a
-/// GPU, it reports trouble of a launch behind the last one.
+/// GPU, it reports `trouble` with an index after the last launch.
 int replay_here(const ReplayRequest& request, const std::vector<LaunchFile>& files,
                 const ReplayReport& report, ReplayProgress& progress);
 
-/// Loads the launch's code, or that of the request.
+/// Loads the code of the request if it has any, else the launch's.
 Status load_code(Driver& driver, const ReplayRequest& request, const LaunchFile& file);
 
-/// Returns how the launch is replayed, one after the other. The last pass of a good launch is the only one
-/// that is printed.
+/// Returns the passes of a replay, in order. If none fails, only the last one is printed.
 std::vector<LaunchedOptions> passes_of(const ReplayRequest& request);
 
 /// Repeats the launch that faulted, and returns what the driver's core dump says about it. The driver must
@@ -51,7 +50,7 @@ std::vector<LaunchedOptions> passes_of(const ReplayRequest& request);
 DumpedFault dumped_fault(const ReplayRequest& request, const LaunchFile& file,
                          const LaunchedOptions& options);
 
-/// Does the same, and prints it.
+/// Prints what dumped_fault() returns for this pass.
 int describe_fault(const ReplayRequest& request, const LaunchFile& file, std::uint32_t pass);
 
 }  // namespace aoti_dbg::cli

@@ -1,5 +1,4 @@
-// The Python code of a script that repeats a captured call. Its texts are code, so they are not among the
-// messages.
+// The Python code of a script that repeats a captured call. docs/reference/messages.md leaves this code out.
 #pragma once
 
 #include <string>

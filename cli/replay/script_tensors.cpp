@@ -142,8 +142,9 @@ std::string ScriptTensors::new_name(const std::string& label) const {
 Result<std::string> ScriptTensors::take(const std::string& label, std::uint32_t position) {
     const LaunchTensor* const tensor = find(label, position);
     if (tensor == nullptr)
-        return Status::error("its argument " + label +
-                             " is no strided tensor, such as a weight packed by mkldnn, so it is not saved");
+        return Status::error(
+            "its argument " + label +
+            " is not a strided tensor (for example a weight packed by mkldnn), so it is not saved");
     const std::string path = path_of(label, position, &tensor->facts, EventSide::before);
     if (path.empty()) return Status::error("the contents of " + label + " before the call are not saved");
     const Result<FileContents> file = files_->open(path);

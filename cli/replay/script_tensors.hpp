@@ -1,4 +1,4 @@
-// The tensors of a captured call as a Python script gets them: a variable, a file and a place in memory each.
+// The tensors of a captured call in a Python script. Each has a variable, a file and a place in memory.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class ScriptTensors {
     /// contents are not saved.
     Result<std::string> take(const std::string& label, std::uint32_t position);
 
-    /// Returns the file with the contents after the call, within the recording. Empty: not saved.
+    /// Returns the path, in the recording, of the contents after the call; empty if they are not saved.
     [[nodiscard]] std::string file_after(const std::string& label, std::uint32_t position);
 
     /// Returns the statements that load what was taken.
@@ -45,7 +45,7 @@ class ScriptTensors {
         std::string file;
         std::string device;
         MathBits bits;
-        bool is_as_saved = false;  // its layout
+        bool is_as_saved = false;  // the file has the layout of the tensor
     };
     void find_pieces();
     [[nodiscard]] std::size_t piece_of(const LaunchTensor& tensor) const;

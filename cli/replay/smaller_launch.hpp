@@ -49,7 +49,7 @@ class SmallerLaunch {
 
     std::shared_ptr<MemoryFiles> files_ = std::make_shared<MemoryFiles>();
     LaunchFile file_;
-    // Of each tensor; empty if it has no elements.
+    // The path of each tensor's file; empty if it has no elements.
     std::vector<std::string> paths_;
     std::vector<std::string> lines_;  // of the index
     std::vector<std::optional<FileContents>> contents_;

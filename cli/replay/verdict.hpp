@@ -37,15 +37,14 @@ std::string words_of(const Verdict& verdict);
 
 class Judge {
   public:
-    /// The launches to judge have their own code, so the request's must be empty.
+    /// Judges launches with their own code, so the request must have none.
     explicit Judge(const ReplayRequest& request) : request_(request) {}
 
     /// Fails if the launch cannot be replayed. The first launch has no deadline, and later ones 10 times as
     /// long as it took.
     Result<Verdict> judge(const LaunchFile& file);
-    /// True if the launch has this verdict. A line of the kernel is compared only if `expected` has one. One
-    /// that is not the same each time must show so in each of several trials, because a smaller race shows
-    /// less often.
+    /// True if the launch has this verdict. Compares the kernel's line only if `expected` has one. An
+    /// unstable launch must differ in each of several trials, because a smaller race shows less often.
     bool has(const LaunchFile& file, const Verdict& expected);
     /// True if one of several trials shows the verdict.
     bool can_have(const LaunchFile& file, const Verdict& expected);
@@ -55,7 +54,7 @@ class Judge {
     Result<Verdict> judge_once(const LaunchFile& file, bool wants_line);
 
     ReplayRequest request_;
-    std::chrono::seconds deadline_{0};  // 0: none
+    std::chrono::seconds deadline_{0};  // 0 if there is none
 };
 
 }  // namespace aoti_dbg::cli

@@ -24,7 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostListed = 10;
-/// A fault of a replay must not replace the core dump of the program's.
+/// These variables request core dumps. A fault in a replay must not overwrite the dump of the program's
+/// fault.
 constexpr std::array kDumps = {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "CUDA_ENABLE_LIGHTWEIGHT_COREDUMP",
                                "CUDA_ENABLE_USER_TRIGGERED_COREDUMP"};
 
@@ -37,7 +38,7 @@ void add_folders_in(const fs::path& place, std::vector<fs::path>& folders) {
     }
 }
 
-/// Returns the folders with captured launches of a run. Each further process has a folder below the run's.
+/// Returns the folders with captured launches of a run. Each child process has its own folder in the run's.
 std::vector<fs::path> folders_of(const std::string& out) {
     std::vector<fs::path> folders;
     add_folders_in(out, folders);
@@ -49,7 +50,7 @@ std::vector<fs::path> folders_of(const std::string& out) {
     return folders;
 }
 
-/// False for a launch that an earlier run left in this folder.
+/// Returns false for a launch that an earlier run left in this folder.
 bool is_since(const std::string& path, std::uint64_t unix_ns) {
     // File times come from a clock that can be some milliseconds behind.
     constexpr std::uint64_t kBehind = 20'000'000;
@@ -61,7 +62,7 @@ bool is_since(const std::string& path, std::uint64_t unix_ns) {
            unix_ns;
 }
 
-/// Some launches with the same outcome.
+/// Counts launches with the same outcome.
 struct Tally {
     std::size_t count = 0;
     std::string names;
@@ -112,18 +113,17 @@ class Verification {
 
     void print() const {
         if (kernels_ == 0 && ops_ == 0 && reasons_.empty())
-            return message(
-                Severity::info,
-                "no launch was captured, so none is replayed. Select some with --capture PATTERN.");
+            return message(Severity::info,
+                           "no launches were captured, so there is nothing to replay. Select launches with "
+                           "--capture PATTERN.");
         std::string text = different_.text("different") + failed_.text("failed") +
                            unrecorded_.text("without a recorded result");
         if (left_out_ != 0) text += ", " + std::to_string(left_out_) + " not replayed";
-        if (ops_ != 0) text += ", " + counted(ops_, "op");
-        message(is_as_recorded() ? Severity::info : Severity::warn, "%s: %zu equal%s",
-                (kernels_ == 1 ? "1 captured launch replays"
-                               : std::to_string(kernels_) + " captured launches replay")
-                    .c_str(),
-                equal_, text.c_str());
+        if (ops_ != 0) text += ", " + counted(ops_, "op") + " skipped";
+        message(
+            is_as_recorded() ? Severity::info : Severity::warn, "replay of %s: %zu equal%s",
+            (kernels_ == 1 ? "1 captured launch" : std::to_string(kernels_) + " captured launches").c_str(),
+            equal_, text.c_str());
         for (std::size_t i = 0; i < std::min(reasons_.size(), kMostListed); ++i)
             message(Severity::warn, "not replayed: %s.", reasons_[i].c_str());
     }
@@ -177,13 +177,12 @@ void verify_captures(const std::string& folder, std::uint64_t since_unix_ns,
         for (const fs::path& launches : folders_of(folder)) {
             const Status replayed = verification.replay(launches, begin);
             if (replayed.ok()) continue;
-            message(Severity::warn, "the captured launches are not replayed: %s.",
-                    replayed.message().c_str());
+            message(Severity::warn, "cannot replay the captured launches: %s.", replayed.message().c_str());
             return;
         }
         verification.print();
     } catch (const std::exception& error) {
-        message(Severity::warn, "the captured launches are not replayed: %s.", error.what());
+        message(Severity::warn, "cannot replay the captured launches: %s.", error.what());
     }
 }
 

@@ -1,4 +1,4 @@
-// Replays what a run captured, and prints how much of it gives the recorded results (--capture-verify).
+// Replays the launches that a run captured, and prints how many give the recorded results (--capture-verify).
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace aoti_dbg::cli {
 
-/// Replays the launches that a run has captured since then below its output directory, in child processes,
-/// and prints a line about them. `at_start` is called first in each child.
+/// Replays the launches captured in the output directory `folder` since `since_unix_ns`, in child processes,
+/// and prints a summary. Each child calls `at_start` first.
 void verify_captures(const std::string& folder, std::uint64_t since_unix_ns,
                      const std::function<void()>& at_start);
 

@@ -73,7 +73,7 @@ const char* const kRunExamples =
 const std::vector<OwnFlag>& own_flags() {
     static const std::vector<OwnFlag> flags = {
         {OptionGroup::see, Frequency::rare, kCaptureVerify, "",
-         "Replay what was captured when the program ends"},
+         "After the program ends, replay what it captured"},
         {OptionGroup::wrong, Frequency::rare, "--require", "WHAT",
          "Exit with 123 if no library, model or launch is seen"},
         {OptionGroup::wrong, Frequency::rare, "--error-exitcode", "CODE",

@@ -20,7 +20,7 @@ struct OwnFlag {
 
 const std::vector<OwnFlag>& own_flags();
 
-/// The one of them that is a switch, and no request for help.
+/// The only own flag that is a switch, apart from those that print help.
 inline constexpr std::string_view kCaptureVerify = "--capture-verify";
 
 struct ExitCode {

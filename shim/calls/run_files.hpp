@@ -1,5 +1,5 @@
-// Files of a run that stay and go with its saved tensors, such as captured launches. The feature that writes
-// them and the one that decides which runs stay do not know each other. The list of features connects them.
+// Files of a run that are kept and removed together with its saved tensors, such as captured launches. The
+// feature that writes them and the one that decides which runs stay are connected in library/kept_captures.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace aoti_dbg {
 
-/// Owns such files.
+/// Removes the files of a run.
 class RunFiles {
   public:
-    /// Removes the run's files. Any thread may call it. No announced file of the run is unfinished.
+    /// Removes the run's files. Any thread may call it, once all announced files of the run are finished.
     virtual void remove_run(std::uint32_t run) = 0;
 
   protected:

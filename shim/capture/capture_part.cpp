@@ -75,8 +75,8 @@ bool CapturePart::has_room(std::uint32_t run) {
     has_said_ = true;
     if (is_run_full) {
         message(Severity::warn,
-                "%zu launches of run %u are captured. No more are captured of one run. Select fewer with "
-                "--calls.",
+                "%zu launches of run %u are captured, the limit for one run. Its later launches are not "
+                "captured. Select fewer with --calls.",
                 kMostLaunches, run);
     } else {
         message(Severity::warn, "%zu launches are captured. %s Select fewer with --runs or --calls.", most,

@@ -1,4 +1,5 @@
-// Which launches and images are on disk, and which of them go with a run. Touches no file. Not thread-safe.
+// Tracks which launches and images are on disk, and which to remove with a run. Touches no file. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>

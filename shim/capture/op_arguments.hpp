@@ -16,15 +16,15 @@ namespace aoti_dbg {
 /// Writes a number that Python reads back as the same float.
 std::string python_real(double value);
 
-/// Of a shim function. `found` has its tensors, as shim_arguments() returns them before the call. `plan` may
-/// be null.
+/// Returns the arguments of a shim function. `found` has its tensors, as shim_arguments() returns them before
+/// the call. `plan` may be null.
 std::vector<LaunchArgument> arguments_of_shim(const ShimSignature& shim, const StubFrame& frame,
                                               const SitePlan* plan, const std::vector<CallArgument>& found);
 
-/// Of an op behind the proxy executor.
+/// Returns the arguments of an op that the proxy executor calls.
 std::vector<LaunchArgument> arguments_of_proxy(const StubFrame& frame, const SitePlan& plan);
 
-/// Of a call of a Python wrapper. Its statement refers to them by their places in this list.
+/// Returns the arguments of a call in a Python wrapper. $0 in its statement is the first of them.
 std::vector<LaunchArgument> arguments_of_python(const PassedValues& values, const SitePlan& plan);
 
 }  // namespace aoti_dbg

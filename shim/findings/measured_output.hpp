@@ -31,7 +31,7 @@ class MeasuredOutput final : public SessionPart {
     /// object.
     MeasuredOutput(const Options& options, const std::string& folder, LineLog* log);
 
-    /// Lets findings name the command that replays their launch. Call it before the first finding.
+    /// Adds the command that replays its launch to each finding. Call it before the first finding.
     void name_replays(CapturedLaunches& launches) { launches_ = &launches; }
 
     void take(const MeasuredCall& call, bool printed, const Check& check);

@@ -6,11 +6,11 @@ namespace aoti_dbg {
 
 class Session;
 
-/// Lets captured launches go with the tensors of their run, and findings name the command that replays their
-/// launch. Call it after the parts were added.
+/// Removes captured launches with the tensors of their run, and prints the replay command with each finding.
+/// Call it after all parts are added.
 void connect_capture(Session& session);
 
-/// Call this before the session ends. Without a fault, nothing that is kept for one stays.
+/// Removes all runs that were kept for a fault if there was none. Call it before the session ends.
 void release_captures_without_fault(Session& session);
 
 }  // namespace aoti_dbg

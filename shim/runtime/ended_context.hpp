@@ -1,5 +1,5 @@
-// Whether a kernel has faulted, as far as driver calls have returned it. Known only if a feature watches for
-// it (--capture-on fault).
+// Whether a driver call has returned the error of a fault. Tracked only if a feature requests it
+// (--capture-on fault).
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ inline void watch_for_ended_context() {
     g_watches_contexts.store(true, std::memory_order_relaxed);
 }
 
-/// Takes the error of a driver call, of the program or of the library.
+/// Takes the error of a driver call by the program or the library.
 inline void note_context_error(std::int32_t error) {
     if (!g_watches_contexts.load(std::memory_order_relaxed) || !ends_context(error)) return;
     g_context_has_ended.store(true, std::memory_order_relaxed);

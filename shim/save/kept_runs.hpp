@@ -42,8 +42,8 @@ class KeptRuns {
     static constexpr std::size_t kMostGone = 4096;
 
     /// Keeps the last `last` whole runs, or all if `last` is 0. With `only_findings`, keeps only runs that
-    /// had a finding. With `for_fault`, a run replaces no other if tensors of it never arrived: they may lack
-    /// because an earlier run faulted.
+    /// had a finding. With `for_fault`, a run with missing tensors replaces no other run: an earlier run
+    /// may have faulted.
     KeptRuns(std::uint32_t last, bool only_findings, bool for_fault = false)
         : last_(last), only_findings_(only_findings), for_fault_(for_fault) {}
 

@@ -22,7 +22,7 @@ class Saving {
   public:
     /// Prints a warning and returns null if nothing can be saved. The object is never freed, because threads
     /// may use it until the process ends.
-    /// `run_files` go with the tensors of their run, and may be null.
+    /// `run_files` are removed with the tensors of their run. It may be null.
     static Saving* start(const Options& options, const std::string& out, const std::string& here,
                          RunFiles* run_files = nullptr);
 
@@ -46,7 +46,7 @@ class Saving {
     /// If AOTI_DBG_SYNC is set, waits until everything handed over is on disk. Call this before and after
     /// each call.
     void sync();
-    /// Waits until what has arrived is on disk, as long as something reaches it. The handler of a fatal
+    /// Waits until arrived tensors are on disk. Stops if the disk makes no progress. The handler of a fatal
     /// signal may call this.
     void flush();
 

@@ -23,9 +23,9 @@ class SavingPart final : public SessionPart, public RunKeeper {
     void remove_with_runs(RunFiles& files) { run_files_ = &files; }
     bool begin_run_file(std::uint32_t run) override;
     void end_run_file(std::uint32_t run) override;
-    /// The program ends without what it keeps runs for: finish() removes all runs that may be removed.
+    /// Makes finish() remove all runs that may be removed, because the program ends without a fault.
     void remove_all_at_end();
-    /// As of Saving.
+    /// See Saving::flush().
     void flush() const;
 
     void context_ends(CUctx_st* context) override;

@@ -65,10 +65,10 @@ class TensorWriters {
     void hand_over(SavingJob* job, const SavedFacts& facts, std::uint64_t zeros, const TensorChunk& chunk);
     /// Ends the job without the rest of its bytes. The job must not be used any more.
     void give_up(SavingJob* job);
-    /// As of TensorSaver.
+    /// See TensorSaver.
     bool begin_run_file(std::uint32_t run) { return saver_->begin_run_file(run); }
     void end_run_file(std::uint32_t run) { saver_->end_run_file(run); }
-    /// Lets finish() remove all runs that may be removed.
+    /// Makes finish() remove all runs that may be removed.
     void remove_all_at_end() { removes_all_.store(true, std::memory_order_relaxed); }
     /// Records that no more tensors of this run are opened.
     void end_of_run(std::uint32_t run, bool had_finding);
@@ -81,8 +81,8 @@ class TensorWriters {
 
     /// Waits until every closed job is on disk. Returns false on timeout.
     bool drain(std::uint32_t patience_ms);
-    /// Drains for some seconds, as long as something reaches the disk in each of them. A signal handler may
-    /// call this.
+    /// Drains for at most some seconds. Stops after a second in which nothing reaches the disk. A signal
+    /// handler may call this.
     void drain_while_writing();
     /// Drains, writes the last line of the index and ends the threads. Jobs that are not written by then are
     /// left out. Allocates nothing and takes no lock without a deadline, so a signal handler may call it on

@@ -76,12 +76,12 @@ replay_silent_case() {
     return "$failed"
 }
 
-# smaller TEXT FILE ARGUMENTS...: writes a smaller launch to FILE, whose replay shows the same.
+# smaller TEXT FILE ARGUMENTS...: writes a smaller launch to FILE, whose replay shows the same problem.
 smaller() {
     local text=$1 file=$2
     shift 2
     rm -f "$file"
-    shows 0 "$text" --minimize "$file" "$@" && grep -q 'Its replay shows the same' "$case_folder/shown"
+    shows 0 "$text" --minimize "$file" "$@" && grep -q 'Its replay shows the same problem' "$case_folder/shown"
 }
 
 # Launches with errors, with fewer blocks and constants.
@@ -151,7 +151,7 @@ replay_verify_case() {
     need_gpu || return
     run_in verified 280 "$build/aoti-dbg" run --capture 'triton_*,extern_kernels.*' --capture-verify --out "$case_folder/verified/out" -- \
         "$python" -W ignore "$root/tests/gpu/compiled_victim.py" kernels
-    grep -E 'captured launches replay: [0-9]+ equal(, [0-9]+ ops?)?$' "$case_folder/verified/stderr" ||
+    grep -E 'replay of [0-9]+ captured launch(es)?: [0-9]+ equal(, [0-9]+ ops? skipped)?$' "$case_folder/verified/stderr" ||
         { tail -n 5 "$case_folder/verified/stderr"; return 1; }
 }
 

@@ -134,7 +134,7 @@ class Scripts(unittest.TestCase):
     def assert_refusals(self, recording: Recording) -> None:
         packed = replay("--python", self.folder / "packed.py", recording.place(next(iter(PACKED))))
         self.assertEqual(packed.returncode, 2)
-        self.assertIn("is no strided tensor, such as a weight packed by mkldnn, so it is not saved", packed.stderr)
+        self.assertIn("is not a strided tensor (for example a weight packed by mkldnn), so it is not saved", packed.stderr)
         many = replay("--python", self.folder / "many.py", recording.folder)
         self.assertEqual(many.returncode, 2)
         self.assertIn("are selected. Select one with --runs and --calls: run 0, call ", many.stderr)

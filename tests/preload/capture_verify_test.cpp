@@ -41,7 +41,7 @@ TEST_CASE("Launches that replay equal get one line") {
     const Outcome outcome = model.run("exec " + model.victim("2"), "*");
     CAPTURE(outcome.err);
     CHECK(outcome.exit_code == 0);
-    CHECK(contains(outcome.err, "info: 10 captured launches replay: 10 equal, 2 ops\n"));
+    CHECK(contains(outcome.err, "info: replay of 10 captured launches: 10 equal, 2 ops skipped\n"));
     CHECK_FALSE(contains(outcome.err, "not replayed"));
     CHECK(outcome.out ==
           run_bare({"/bin/sh", "-c", model.victim("2")}, {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}}).out);
@@ -53,7 +53,7 @@ TEST_CASE("The launches of all processes are replayed, and the exit code stays")
     const Outcome outcome = model.run(model.victim() + "; " + model.victim() + "; exit 7", "triton_*");
     CAPTURE(outcome.err);
     CHECK(outcome.exit_code == 7);
-    CHECK(contains(outcome.err, " captured launches replay: "));
+    CHECK(contains(outcome.err, ": replay of "));
     CHECK(contains(outcome.err, ", 2 failed (run 0, call 3, triton_poi_fused_sqrt_2"));
     CHECK(contains(outcome.err, " in cuda_models-"));
 }
@@ -63,18 +63,18 @@ TEST_CASE("A signal that ended the program still ends the command") {
     const Outcome outcome = model.run(model.victim() + "; kill -KILL $$");
     CAPTURE(outcome.err);
     CHECK(outcome.signal == SIGKILL);
-    CHECK(contains(outcome.err, "info: 5 captured launches replay: 5 equal\n"));
+    CHECK(contains(outcome.err, "info: replay of 5 captured launches: 5 equal\n"));
 }
 
 TEST_CASE("Launches of earlier runs in the same folder do not count") {
     const Model model;
-    REQUIRE(contains(model.run(model.victim("3")).err, "15 captured launches replay: 15 equal\n"));
+    REQUIRE(contains(model.run(model.victim("3")).err, "replay of 15 captured launches: 15 equal\n"));
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(model.out))
         if (entry.is_regular_file())
             fs::last_write_time(entry.path(), entry.last_write_time() - std::chrono::hours(1));
     const Outcome outcome = model.run(model.victim("1"));
     CAPTURE(outcome.err);
-    CHECK(contains(outcome.err, "info: 5 captured launches replay: 5 equal\n"));
+    CHECK(contains(outcome.err, "info: replay of 5 captured launches: 5 equal\n"));
 }
 
 TEST_CASE("A launch that gives other results is named") {
@@ -86,7 +86,7 @@ TEST_CASE("A launch that gives other results is named") {
     CHECK(outcome.exit_code == 5);
     CHECK(contains(
         outcome.err,
-        "warn: 5 captured launches replay: 4 equal, 1 different (run 0, call 3, triton_poi_fused_sqrt_2"));
+        "warn: replay of 5 captured launches: 4 equal, 1 different (run 0, call 3, triton_poi_fused_sqrt_2"));
 }
 
 TEST_CASE("A launch that cannot be replayed is named with its reason") {
@@ -95,7 +95,7 @@ TEST_CASE("A launch that cannot be replayed is named with its reason") {
                                       "; rm launches*/*.image; rm -r tensors*/run0000/call0002");
     CAPTURE(outcome.err);
     CHECK(outcome.exit_code == 0);
-    CHECK(contains(outcome.err, "warn: 5 captured launches replay: 0 equal, 5 not replayed\n"));
+    CHECK(contains(outcome.err, "warn: replay of 5 captured launches: 0 equal, 5 not replayed\n"));
     CHECK(contains(outcome.err, "not replayed: 1 launch has no saved inputs: "));
     CHECK(contains(outcome.err, "not replayed: run 0, call 1, triton_poi_fused_relu_0"));
     CHECK(contains(outcome.err, ".image: "));
@@ -105,14 +105,15 @@ TEST_CASE("Without a driver or without launches, one line says so") {
     const Model model;
     const Outcome none = model.run("exit 9");
     CHECK(none.exit_code == 9);
-    CHECK(contains(none.err,
-                   "no launch was captured, so none is replayed. Select some with --capture PATTERN."));
+    CHECK(contains(
+        none.err,
+        "no launches were captured, so there is nothing to replay. Select launches with --capture PATTERN."));
     const Outcome outcome = model.run(
         "LD_LIBRARY_PATH=" + std::string(AOTI_DBG_FAKES) + " " + model.victim() + "; exit 4", "triton_*", {});
     CAPTURE(outcome.err);
     CHECK(outcome.exit_code == 4);
-    CHECK(contains(outcome.err, "warn: the captured launches are not replayed: cannot load libcuda.so.1: "));
-    CHECK_FALSE(contains(outcome.err, " captured launches replay: "));
+    CHECK(contains(outcome.err, "warn: cannot replay the captured launches: cannot load libcuda.so.1: "));
+    CHECK_FALSE(contains(outcome.err, ": replay of "));
 }
 
 }  // namespace

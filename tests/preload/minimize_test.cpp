@@ -59,7 +59,7 @@ TEST_CASE("A launch that faults keeps the blocks and the row that fault") {
     CHECK(lines[2] == "  arg2_1 float32[8,16]: row 5 of 8 matters; the others are 0");
     CHECK(lines[3] == "  buf4 float32[8,16]: constant 0");
     CHECK(lines[4].rfind(captured.small + ": ", 0) == 0);
-    CHECK(ends_with(lines[4], " for the original launch. Its replay shows the same."));
+    CHECK(ends_with(lines[4], " for the original launch. Its replay shows the same problem."));
 
     // The bundle has the code that faults.
     const Outcome replayed = replay({captured.small});
@@ -193,7 +193,7 @@ TEST_CASE("Minimizing refuses a launch without a verdict") {
     refused(options({}), "--minimize takes one call, and 5 are selected");
     refused(replay({"--calls", "3", "--minimize", captured.small + "/none", captured.out().string()}),
             "cannot create " + captured.small + "/none: no such file or directory");
-    refused(options({"--calls", "3", "--bench"}), "--minimize does not go with");
+    refused(options({"--calls", "3", "--bench"}), "--minimize cannot be combined with");
 }
 
 }  // namespace

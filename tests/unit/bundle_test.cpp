@@ -189,15 +189,16 @@ TEST_CASE("A bundle of an older version is read, and one of a newer version is r
           "cannot read one.aotidbg: it is of a newer version of aoti-dbg. Update aoti-dbg");
     CHECK(failure(R"({"format":"aoti-dbg bundle",)" + rest).find("newer version") != std::string::npos);
     CHECK(failure(R"({"format":"something","version":1,)" + rest) ==
-          "cannot read one.aotidbg: it is no bundle of aoti-dbg");
+          "cannot read one.aotidbg: it is not an aoti-dbg bundle");
     CHECK(failure("[").find("not JSON") != std::string::npos);
     CHECK(failure(R"({"format":"aoti-dbg bundle","version":1,"launches":[]})").find("\"members\"") !=
           std::string::npos);
     CHECK(failure(
               R"({"format":"aoti-dbg bundle","version":1,"launches":[],"members":[{"name":"x","bytes":3}]})")
               .find("its member x is damaged") != std::string::npos);
-    CHECK(failure_of(opened(with_manifest("{}").replace(30, 1, "n")).status()).find("no bundle") !=
-          std::string::npos);
+    CHECK(
+        failure_of(opened(with_manifest("{}").replace(30, 1, "n")).status()).find("not an aoti-dbg bundle") !=
+        std::string::npos);
 }
 
 TEST_CASE("A manifest may have any bytes") {

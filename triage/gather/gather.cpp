@@ -93,7 +93,7 @@ bool ran_when_launched(const RecordedCalls& calls, const ring::Call& launch, con
            evidence.device->launch == launch.record->launch;
 }
 
-/// Says whether the launch, or the op that it is inside of, is captured.
+/// Notes whether the launch, or the op that contains it, is captured.
 void note_captured(const CrashCall& call, const std::string& folder, Evidence& evidence) {
     constexpr std::uint64_t kMostRecord = std::uint64_t{16} << 20U;
     const std::string path = folder + "/launches/" + launch_name(call.run, call.call);

@@ -140,7 +140,7 @@ struct Evidence {
     // launch identified by completion markers or as the only one with an assertion.
     std::optional<CrashCall> faulted;
     bool is_captured = false;         // `aoti-dbg replay` can run `faulted` or `found` again
-    bool is_captured_op = false;      // only with a script, because it is inside of an op
+    bool is_captured_op = false;      // only with a script, because the captured call is an op
     bool by_markers = false;          // completion markers identified `faulted` or `suspects`
     bool by_assertion = false;        // an assertion identified them
     std::vector<CrashCall> suspects;  // if these leave several candidates, at most kMostUnended of them
