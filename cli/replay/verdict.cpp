@@ -176,7 +176,7 @@ std::string words_of(const Verdict& verdict) {
 }
 
 Result<Verdict> Judge::judge_once(const LaunchFile& file, bool wants_line) {
-    static Answer* const answer = shared_with_children<Answer>();
+    static const auto answer = shared_with_children<Answer>();
     if (answer == nullptr) return Status::error("cannot share memory with a process");
     *answer = {};
     Result<int> code = run_in_child([&] {
