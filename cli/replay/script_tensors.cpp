@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/replay/tensor_span.hpp"
+#include "serializer/event_jsonl.hpp"
 #include "serializer/pt_reader.hpp"
 
 namespace aoti_dbg::cli {
@@ -38,18 +39,10 @@ std::string tuple_of(const std::vector<std::int64_t>& numbers) {
 }  // namespace
 
 std::string python_string(std::string_view text) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string quoted = "\"";
-    for (const char character : text) {
-        const auto code = static_cast<unsigned char>(character);
-        if (code < 0x20 || code == 0x7f) {
-            quoted += {'\\', 'x', kDigits[code / 16], kDigits[code % 16]};
-            continue;
-        }
-        if (character == '"' || character == '\\') quoted += '\\';
-        quoted += character;
-    }
-    return quoted + "\"";
+    // Python reads a string of JSON as the same text.
+    std::string quoted;
+    append_json_string(text, quoted);
+    return quoted;
 }
 
 ScriptTensors::ScriptTensors(const LaunchFile& file)
