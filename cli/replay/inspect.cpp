@@ -1,9 +1,11 @@
 #include "cli/replay/inspect.hpp"
 
+#include "base/clean_text.hpp"
 #include "base/message.hpp"
 #include "base/words.hpp"
 #include "cli/bundle/manifest_of.hpp"
 #include "cli/print.hpp"
+#include "cli/replay/launched.hpp"
 #include "cli/tensor_files.hpp"
 #include "serializer/number_text.hpp"
 
@@ -12,15 +14,10 @@ namespace {
 
 constexpr int kUnreadable = 2;
 
-std::string triple(const std::array<std::uint32_t, 3>& numbers) {
-    return "[" + std::to_string(numbers[0]) + ", " + std::to_string(numbers[1]) + ", " +
-           std::to_string(numbers[2]) + "]";
-}
-
 std::string line(const char* title, const std::string& text) {
     std::string padded = std::string("  ") + title;
     padded.resize(std::max<std::size_t>(padded.size(), 13), ' ');
-    return padded + text + "\n";
+    return padded + clean_text(text) + "\n";
 }
 
 std::string list(const std::vector<std::int64_t>& numbers) {
@@ -31,7 +28,7 @@ std::string list(const std::vector<std::int64_t>& numbers) {
 }
 
 std::string described(const TensorFacts& facts) {
-    return facts.dtype + list(facts.sizes) + " with strides " + list(facts.strides);
+    return shape_of(facts) + " with strides " + list(facts.strides);
 }
 
 /// 9000 is 9.0, if a whole number has 1000 parts.
@@ -60,10 +57,9 @@ class Inspection {
     std::string text_of(const LaunchFile& file) {
         total_ = 0;
         const LaunchRecord& launch = file.launch;
-        std::string text = "run " + std::to_string(launch.run) + ", call " + std::to_string(launch.call) +
-                           ", " + launch.kernel + "\n";
-        std::string shape = "grid " + triple(launch.grid) + ", block " + triple(launch.block);
-        if (launch.cluster[0] != 0) shape += ", cluster " + triple(launch.cluster);
+        std::string text = place_of(launch) + "\n";
+        std::string shape = "grid " + triple_text(launch.grid) + ", block " + triple_text(launch.block);
+        if (launch.cluster[0] != 0) shape += ", cluster " + triple_text(launch.cluster);
         shape += ", shared memory " + memory_text(launch.shared_bytes);
         if (launch.is_cooperative) shape += ", cooperative";
         text += line("function", launch.function) + line("shape", shape);
@@ -119,7 +115,7 @@ int inspect_launches(const std::vector<LaunchFile>& launches) {
         return kUnreadable;
     }
     Output output;
-    if (manifest.value()) output.text = manifest.value()->contains + "\n";
+    if (manifest.value()) output.text = clean_text(manifest.value()->contains) + "\n";
     Inspection inspection(launches.front());
     for (const LaunchFile& file : launches) {
         output.text += inspection.text_of(file);

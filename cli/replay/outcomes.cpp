@@ -35,11 +35,6 @@ std::string condition(const LaunchedOptions& options) {
 
 }  // namespace
 
-std::string place_of(const LaunchRecord& launch) {
-    return "run " + std::to_string(launch.run) + ", call " + std::to_string(launch.call) + ", " +
-           clean_text(launch.kernel);
-}
-
 void Outcomes::add(std::uint64_t hash, std::vector<ReplayedTensor> results) {
     if (count_++ == 0) first_ = std::move(results);
     ++by_hash_[hash];

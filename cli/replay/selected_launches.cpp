@@ -1,5 +1,7 @@
 #include "cli/replay/selected_launches.hpp"
 
+#include <tuple>
+
 #include "base/message.hpp"
 #include "cli/bundle/bundle_files.hpp"
 #include "cli/tensor_files.hpp"
@@ -29,6 +31,18 @@ Status check_members(const std::vector<LaunchFile>& launches) {
 }
 
 }  // namespace
+
+Status parse_selection(const std::string& runs_text, const std::string& calls_text, Window& runs,
+                       Window& calls) {
+    for (const auto& [text, window, flag] :
+         {std::tuple(&runs_text, &runs, "--runs"), std::tuple(&calls_text, &calls, "--calls")}) {
+        if (text->empty()) continue;
+        const Result<Window> parsed = parse_window(*text);
+        if (!parsed.ok()) return Status::error(std::string(flag) + ": " + parsed.status().message());
+        *window = parsed.value();
+    }
+    return {};
+}
 
 std::optional<std::vector<LaunchFile>> selected_launches(const std::string& place, const Window& runs,
                                                          const Window& calls) {
