@@ -54,7 +54,7 @@ void capture_calls(Options& options) {
 }
 
 /// Takes the place from the end of "triton_*@3:41": run 3, call 41.
-Taken take_place(std::string_view& text, Options& options) {
+Taken take_place(std::string_view& text, Window& runs, Window& calls) {
     const std::size_t at = text.rfind('@');
     if (at == std::string_view::npos) return std::nullopt;
     const std::string_view place = text.substr(at + 1);
@@ -64,11 +64,11 @@ Taken take_place(std::string_view& text, Options& options) {
         between == std::string_view::npos ? std::nullopt : decimal(place.substr(between + 1));
     if (!run || !call) return Fault{"expected a run and a call after @, such as @3:41", {}, {}};
     text = text.substr(0, at);
-    const Result<Window> runs = parse_window(std::to_string(*run));
-    const Result<Window> calls = parse_window(std::to_string(*call));
-    if (!runs.ok() || !calls.ok()) return Fault{"the run or call number is too large", {}, {}};
-    options.runs = runs.value();
-    options.calls = calls.value();
+    const Result<Window> one_run = parse_window(std::to_string(*run));
+    const Result<Window> one_call = parse_window(std::to_string(*call));
+    if (!one_run.ok() || !one_call.ok()) return Fault{"the run or call number is too large", {}, {}};
+    runs = one_run.value();
+    calls = one_call.value();
     return std::nullopt;
 }
 
@@ -93,9 +93,16 @@ Taken take_record(const Texts& texts, Options& options) {
 
 Taken take_capture(const Texts& texts, Options& options) {
     Texts patterns = texts;
+    Window runs = options.runs;
+    Window calls = options.calls;
     if (!patterns.empty())
-        if (Taken fault = take_place(patterns.back(), options)) return fault;
+        if (Taken fault = take_place(patterns.back(), runs, calls)) return fault;
+    for (const std::string_view text : patterns)
+        if (text.find('@') != std::string_view::npos)
+            return Fault{"only the last pattern can have the numbers of a run and of a call", {}, {}};
     if (Taken fault = take_globs(patterns, options.kernels)) return fault;
+    options.runs = runs;
+    options.calls = calls;
     capture_calls(options);
     return std::nullopt;
 }

@@ -72,7 +72,8 @@ std::string with_links(std::string text) {
         const std::size_t end = text.find(kEnding, at);
         if (end == std::string::npos) break;
         const std::string page = text.substr(at + kFolder.size(), end - at - kFolder.size());
-        const std::string link = "[" + page + "](" + page + ".md)";
+        std::string link = "[";
+        link.append(page).append("](").append(page).append(".md)");
         text.replace(at, end + kEnding.size() - at, link);
         at += link.size();
     }

@@ -105,9 +105,9 @@ std::vector<ExternNode> read_extern_nodes(std::string_view json, Keeper& keeper)
         if (path.size() > 6 && std::ranges::find(kPassed, path[6].key) != std::end(kPassed))
             ++node.inputs[input].integers;
         const bool is_optional = path.size() > 8 && path[6].key == "as_optional_tensors";
-        if (std::string& text = node.inputs[input].value; is_optional && text.size() < kMaxText)
-            if (is_tensor_name || path[8].key == "as_none")
-                text.append(text.empty() ? "" : ", ").append(is_tensor_name ? "tensor" : "None");
+        const bool is_listed = is_optional && (is_tensor_name || path[8].key == "as_none");
+        if (std::string& text = node.inputs[input].value; is_listed && text.size() < kMaxText)
+            text.append(text.empty() ? "" : ", ").append(is_tensor_name ? "tensor" : "None");
         if (is_tensor_name) {
             ++node.inputs[input].tensors;
         } else if (path.size() == 7 && path[6].key != "as_none") {

@@ -1,4 +1,6 @@
 // Only the command links it. See launch_record.hpp.
+#include <cstring>
+
 #include "base/proc_text.hpp"
 #include "serializer/event_fields.hpp"
 #include "serializer/json_line.hpp"
@@ -27,6 +29,36 @@ bool read_bytes(JsonLine::Value value, std::vector<std::byte>& to) {
     return true;
 }
 
+/// True if an area of memory ends before the last address.
+bool has_end(std::uint64_t address, std::uint64_t bytes) {
+    return !__builtin_add_overflow(address, bytes, &bytes);
+}
+
+/// Returns whether readers can compute the memory of the tensor without an overflow.
+bool is_in_memory(const LaunchTensor& tensor) {
+    const TensorFacts& facts = tensor.facts;
+    std::uint64_t elements = 1;  // from the first to the last
+    bool overflows = false;
+    for (std::size_t d = 0; d < facts.sizes.size(); ++d) {
+        if (facts.strides[d] < 0) return false;
+        if (facts.sizes[d] == 0) continue;
+        std::uint64_t reach = 0;
+        overflows |= __builtin_mul_overflow(static_cast<std::uint64_t>(facts.sizes[d] - 1),
+                                            static_cast<std::uint64_t>(facts.strides[d]), &reach);
+        overflows |= __builtin_add_overflow(elements, reach, &elements);
+    }
+    overflows |= __builtin_mul_overflow(elements, element_size(facts.measured_dtype), &elements);
+    return !overflows && has_end(tensor.address, elements);
+}
+
+/// Returns whether what a pointer reaches ends before the last address.
+bool is_in_memory(const LaunchParameter& parameter) {
+    std::uint64_t address = 0;
+    if (parameter.bytes.size() == sizeof address)
+        std::memcpy(&address, parameter.bytes.data(), sizeof address);
+    return has_end(address, parameter.reachable);
+}
+
 bool read_parameters(JsonLine::Value list, std::vector<LaunchParameter>& to) {
     for (JsonLine::Value value = list.first(); value; value = value.next()) {
         LaunchParameter& parameter = to.emplace_back();
@@ -34,6 +66,7 @@ bool read_parameters(JsonLine::Value list, std::vector<LaunchParameter>& to) {
         if (!read_bytes(value.member("bytes"), parameter.bytes)) return false;
         parameter.tensor = string_of(value.member("tensor"));
         read_integer(value.member("reachable"), parameter.reachable);
+        if (!is_in_memory(parameter)) return false;
     }
     return list.is(JsonLine::Kind::array);
 }
@@ -46,9 +79,9 @@ bool read_tensors(JsonLine::Value list, std::vector<LaunchTensor>& to) {
         read_address(value.member("address"), tensor.address);
         read_tensor(value, tensor.facts);
         tensor.is_unwritten = value.member("unwritten").text() == "true";
-        const bool is_whole =
-            !tensor.label.empty() && tensor.facts.sizes.size() == tensor.facts.strides.size();
-        if (!is_whole || tensor.facts.sizes.size() > kMaxRank) return false;
+        const bool is_whole = !tensor.label.empty() && tensor.facts.sizes_known &&
+                              tensor.facts.sizes.size() == tensor.facts.strides.size();
+        if (!is_whole || !is_in_memory(tensor)) return false;
     }
     return list.is(JsonLine::Kind::array);
 }

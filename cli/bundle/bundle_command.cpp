@@ -58,14 +58,8 @@ int BundleCommand::run() {
     if (output_.empty()) return refuse("--output is missing. Name the file to create: --output bug.aotidbg.");
     Window runs;
     Window calls;
-    for (const auto& [text, window, flag] :
-         {std::tuple(&runs_, &runs, "--runs"), std::tuple(&calls_, &calls, "--calls")}) {
-        if (text->empty()) continue;
-        const Result<Window> parsed = parse_window(*text);
-        if (!parsed.ok())
-            return refuse(wrong_value(flag, *text, "a number or a Python slice (begin:end:step)", {}));
-        *window = parsed.value();
-    }
+    if (const Status selected = parse_selection(runs_, calls_, runs, calls); !selected.ok())
+        return refuse(selected.message());
     std::optional<std::vector<LaunchFile>> launches = selected_launches(place_, runs, calls);
     if (!launches) return kNotWritten;
     if (const std::string missing = remove_without_inputs(*launches); !missing.empty()) {

@@ -29,11 +29,6 @@ bool is_plain(const std::string& path) {
            std::ranges::none_of(parsed, [](const auto& part) { return part == ".." || part.empty(); });
 }
 
-std::string place_of(const LaunchRecord& launch) {
-    return "run " + std::to_string(launch.run) + ", call " + std::to_string(launch.call) + ", " +
-           launch.kernel;
-}
-
 class Collector {
   public:
     Collector(const LaunchFile& first, RecordedModels models, bool is_redacted)

@@ -7,10 +7,25 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 
 #include "base/file_failure.hpp"
 
 namespace aoti_dbg::cli {
+namespace {
+
+constexpr int kException = 255;
+
+/// Callers up the stack must not go on in the child, whatever happens in it.
+int code_of(const std::function<int()>& work) noexcept {
+    try {
+        return work();
+    } catch (const std::exception&) {
+        return kException;
+    }
+}
+
+}  // namespace
 
 Result<int> run_in_child(const std::function<int()>& work) {
     std::fflush(nullptr);
@@ -20,7 +35,7 @@ Result<int> run_in_child(const std::function<int()>& work) {
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(1);
-        const int code = work();
+        const int code = code_of(work);
         std::fflush(nullptr);
         _exit(code);
     }
@@ -29,6 +44,8 @@ Result<int> run_in_child(const std::function<int()>& work) {
         if (errno != EINTR) return Status::error("cannot wait for a process: " + errno_text(errno));
     if (WIFSIGNALED(status))
         return Status::error("signal " + std::to_string(WTERMSIG(status)) + " ended the replay");
+    if (WEXITSTATUS(status) == kException)
+        return Status::error("the replay ended early, such as without enough memory");
     return WEXITSTATUS(status);
 }
 

@@ -101,7 +101,18 @@ Status Driver::load(const std::string& image, const LaunchRecord& launch,
     if (launch.shared_bytes > kPlainShared)
         result =
             functions_->set_attribute(function_, kMostDynamicShared, static_cast<int>(launch.shared_bytes));
-    return result == 0 ? Status() : failure("cannot get enough shared memory", result);
+    return result == 0 ? check_parameters(launch) : failure("cannot get enough shared memory", result);
+}
+
+/// The driver would read behind the parameters of the launch.
+Status Driver::check_parameters(const LaunchRecord& launch) const {
+    if (functions_->parameter_info == nullptr) return {};
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; functions_->parameter_info(function_, i, &offset, &bytes) == 0; ++i)
+        if (i >= launch.parameters.size() || bytes > launch.parameters[i].bytes.size())
+            return Status::error("the kernel in this code takes other parameters than the launch passes");
+    return {};
 }
 
 Result<std::uint64_t> Driver::allocate(std::uint64_t bytes) {

@@ -29,7 +29,8 @@ class Driver {
     [[nodiscard]] std::uint32_t compute_capability() const { return capability_; }
 
     /// Loads the launch's code and finds its function, and unloads that of the launch before. The driver
-    /// compiles PTX with this optimization level, 0 to 4.
+    /// compiles PTX with this optimization level, 0 to 4. Fails if the function takes more than the launch
+    /// passes.
     Status load(const std::string& image, const LaunchRecord& launch, std::optional<std::uint32_t> level);
 
     Result<std::uint64_t> allocate(std::uint64_t bytes);
@@ -59,6 +60,7 @@ class Driver {
   private:
     explicit Driver(std::unique_ptr<DriverFunctions> functions);
     Status begin();
+    [[nodiscard]] Status check_parameters(const LaunchRecord& launch) const;
     [[nodiscard]] Status failure(const char* what, int result) const;
 
     std::unique_ptr<DriverFunctions> functions_;

@@ -12,6 +12,9 @@ const char* find_functions(void* library, DriverFunctions& to) {
         function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
         if (function == nullptr) missing = name;
     };
+    // It may be missing.
+    find(to.parameter_info, "cuFuncGetParamInfo");
+    missing = nullptr;
     find(to.init, "cuInit");
     find(to.device_get, "cuDeviceGet");
     find(to.device_name, "cuDeviceGetName");

@@ -56,6 +56,8 @@ struct DriverFunctions {
     int (*load)(void** module, const void* image, unsigned count, int* options, void** values);
     int (*unload)(void* module);
     int (*get_function)(void** function, void* module, const char* name);
+    /// Null in a driver before CUDA 12.4.
+    int (*parameter_info)(void* function, std::size_t index, std::size_t* offset, std::size_t* bytes);
     int (*set_attribute)(void* function, int attribute, int value);
     int (*allocate)(std::uint64_t* address, std::size_t bytes);
     int (*release)(std::uint64_t address);

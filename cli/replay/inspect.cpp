@@ -5,7 +5,7 @@
 #include "base/words.hpp"
 #include "cli/bundle/manifest_of.hpp"
 #include "cli/print.hpp"
-#include "cli/replay/outcomes.hpp"
+#include "cli/replay/launched.hpp"
 #include "cli/tensor_files.hpp"
 #include "serializer/number_text.hpp"
 
@@ -13,11 +13,6 @@ namespace aoti_dbg::cli {
 namespace {
 
 constexpr int kUnreadable = 2;
-
-std::string triple(const std::array<std::uint32_t, 3>& numbers) {
-    return "[" + std::to_string(numbers[0]) + ", " + std::to_string(numbers[1]) + ", " +
-           std::to_string(numbers[2]) + "]";
-}
 
 std::string line(const char* title, const std::string& text) {
     std::string padded = std::string("  ") + title;
@@ -33,7 +28,7 @@ std::string list(const std::vector<std::int64_t>& numbers) {
 }
 
 std::string described(const TensorFacts& facts) {
-    return facts.dtype + list(facts.sizes) + " with strides " + list(facts.strides);
+    return shape_of(facts) + " with strides " + list(facts.strides);
 }
 
 /// 9000 is 9.0, if a whole number has 1000 parts.
@@ -71,8 +66,8 @@ class Inspection {
   private:
     std::string kernel_lines(const LaunchFile& file) {
         const LaunchRecord& launch = file.launch;
-        std::string shape = "grid " + triple(launch.grid) + ", block " + triple(launch.block);
-        if (launch.cluster[0] != 0) shape += ", cluster " + triple(launch.cluster);
+        std::string shape = "grid " + triple_text(launch.grid) + ", block " + triple_text(launch.block);
+        if (launch.cluster[0] != 0) shape += ", cluster " + triple_text(launch.cluster);
         shape += ", shared memory " + memory_text(launch.shared_bytes);
         if (launch.is_cooperative) shape += ", cooperative";
         std::string text = line("function", launch.function) + line("shape", shape);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/clean_text.hpp"
 #include "base/fnv.hpp"
 #include "cli/bundle/bundle_files.hpp"
 
@@ -43,6 +44,11 @@ Result<LaunchFile> read(const std::shared_ptr<RecordingFiles>& files, const std:
                       files};
 }
 
+/// A name from a record may not leave its folder.
+std::string image_path(const LaunchFile& file) {
+    return (fs::path(file.path).parent_path() / fs::path(file.launch.image).filename()).string();
+}
+
 bool is_record(const fs::path& path) {
     return path.extension() == ".json" && path.filename().string().starts_with("run");
 }
@@ -79,6 +85,7 @@ std::vector<std::string> launch_folders(const std::string& place) {
     }
     std::ranges::sort(found, std::ranges::greater());
     std::vector<std::string> folders;
+    folders.reserve(found.size());
     for (auto& [time, path] : found)
         folders.push_back(std::move(path));
     return folders;
@@ -102,12 +109,19 @@ Result<std::vector<LaunchFile>> launches_of(const std::string& place) {
     return launches;
 }
 
+std::string place_of(const LaunchRecord& launch) {
+    return "run " + std::to_string(launch.run) + ", call " + std::to_string(launch.call) + ", " +
+           clean_text(launch.kernel);
+}
+
+std::string triple_text(const std::array<std::uint32_t, 3>& numbers) {
+    return "[" + std::to_string(numbers[0]) + ", " + std::to_string(numbers[1]) + ", " +
+           std::to_string(numbers[2]) + "]";
+}
+
 std::vector<std::string> files_beside(const LaunchFile& file) {
-    std::vector<std::string> paths;
-    for (const std::string& name : {file.launch.image})
-        if (!name.empty())
-            paths.push_back((fs::path(file.path).parent_path() / fs::path(name).filename()).string());
-    return paths;
+    if (file.launch.image.empty()) return {};
+    return {image_path(file)};
 }
 
 std::vector<LaunchTensor> created_tensors(const LaunchRecord& launch) {
@@ -133,11 +147,11 @@ Result<std::string> image_of(const LaunchFile& file) {
         return Status::error(
             "the code of " + file.launch.function +
             " was not captured: the program loaded it in a way that the library does not see");
-    const fs::path path = fs::path(file.path).parent_path() / fs::path(file.launch.image).filename();
-    const Result<FileContents> image = open_small(*file.files, path.string(), kMostImage);
+    const std::string path = image_path(file);
+    const Result<FileContents> image = open_small(*file.files, path, kMostImage);
     if (!image.ok()) return image.status();
     if (fnv1a(image.value().text()) != file.launch.image_hash)
-        return Status::error("the code in " + file.files->shown(path.string()) + " is damaged");
+        return Status::error("the code in " + file.files->shown(path) + " is damaged");
     return std::string(image.value().text());
 }
 

@@ -1,6 +1,7 @@
 // The captured launches of a recording.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,6 +27,12 @@ std::vector<std::string> launch_folders(const std::string& place);
 /// Reads one file, or all of a recording's folder or of a bundle, in the order of runs and calls. Fails if
 /// there is none, or if one is damaged.
 Result<std::vector<LaunchFile>> launches_of(const std::string& place);
+
+/// Returns "run 0, call 41, triton_poi_fused_relu_0".
+std::string place_of(const LaunchRecord& launch);
+
+/// Returns a grid or a block as "[7, 2, 1]".
+std::string triple_text(const std::array<std::uint32_t, 3>& numbers);
 
 /// Returns the paths of the files beside the launch that its record names.
 std::vector<std::string> files_beside(const LaunchFile& file);

@@ -19,7 +19,7 @@ namespace aoti_dbg::cli {
 /// A tensor after the launch.
 struct ReplayedTensor {
     std::string label;
-    std::string shape;  // f32[4,128]
+    std::string shape;  // float32[4,128]
     std::uint64_t elements = 0;
     std::optional<std::uint64_t> different;  // elements; no value if there is nothing to compare with
     bool is_recorded = true;                 // false: compared with a launch without poison

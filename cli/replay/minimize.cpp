@@ -15,7 +15,6 @@
 #include "cli/bundle/manifest_of.hpp"
 #include "cli/print.hpp"
 #include "cli/replay/minimize_search.hpp"
-#include "cli/replay/outcomes.hpp"
 #include "cli/replay/replays.hpp"
 #include "cli/replay/smaller_contents.hpp"
 #include "cli/replay/smaller_launch.hpp"
@@ -26,11 +25,6 @@ namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::size_t kMostRowTrials = 40;
-
-std::string triple(const std::array<std::uint32_t, 3>& numbers) {
-    return "[" + std::to_string(numbers[0]) + ", " + std::to_string(numbers[1]) + ", " +
-           std::to_string(numbers[2]) + "]";
-}
 
 /// True if another tensor of the launch shares memory with it, so its contents are not its own.
 bool is_shared(const LaunchRecord& launch, const LaunchTensor& tensor) {
@@ -68,13 +62,13 @@ class Minimizer {
     /// Returns a line about the grid; nothing if it stays as it is after the tensors became smaller.
     std::string shrink_grid(bool is_again) {
         const std::array<std::uint32_t, 3> before = launch_.file().launch.grid;
-        const std::string name = "  grid " + triple(before) + ": ";
+        const std::string name = "  grid " + triple_text(before) + ": ";
         const bool is_fixed = launch_.file().launch.is_cooperative;
         for (std::size_t d = 0; d < 3 && !is_fixed; ++d)
             shrink_dimension(d, is_again);
         const std::array<std::uint32_t, 3> after = launch_.file().launch.grid;
         if (after == before && is_again) return {};
-        if (after != before) return name + triple(after) + (is_again ? " with these tensors\n" : "\n");
+        if (after != before) return name + triple_text(after) + (is_again ? " with these tensors\n" : "\n");
         return name + (is_fixed ? "unchanged, because it is cooperative\n" : "unchanged\n");
     }
 

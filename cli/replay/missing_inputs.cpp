@@ -1,7 +1,6 @@
 #include "cli/replay/missing_inputs.hpp"
 
 #include "base/clean_text.hpp"
-#include "cli/replay/outcomes.hpp"
 #include "cli/tensor_files.hpp"
 
 namespace aoti_dbg::cli {

@@ -35,11 +35,6 @@ std::string condition(const LaunchedOptions& options) {
 
 }  // namespace
 
-std::string place_of(const LaunchRecord& launch) {
-    return "run " + std::to_string(launch.run) + ", call " + std::to_string(launch.call) + ", " +
-           clean_text(launch.kernel);
-}
-
 void Outcomes::add(std::uint64_t hash, std::vector<ReplayedTensor> results) {
     if (count_++ == 0) first_ = std::move(results);
     ++by_hash_[hash];
@@ -73,7 +68,7 @@ std::string Outcomes::text(const LaunchRecord& launch, const LaunchedOptions& op
         text += (is_recorded ? "equal to the record" : "gives the same results") + condition(options);
     else
         text += is_poisoned ? "reads uninitialized memory" : "different";
-    text += "\n";
+    text += '\n';
     for (const ReplayedTensor& tensor : first_)
         text += line_of(tensor, is_poisoned);
     const std::string launches = " in " + std::to_string(count_) + " launches\n";

@@ -20,9 +20,6 @@ enum class ReplayOutcome {
     trouble,  // it could not be replayed
 };
 
-/// Returns "run 0, call 41, triton_poi_fused_relu_0".
-std::string place_of(const LaunchRecord& launch);
-
 class Outcomes {
   public:
     void add(std::uint64_t hash, std::vector<ReplayedTensor> results);

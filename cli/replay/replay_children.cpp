@@ -1,45 +1,18 @@
 #include "cli/replay/replay_children.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <new>
 
 #include "base/file_failure.hpp"
 #include "cli/replay/child.hpp"
 
 namespace aoti_dbg::cli {
-namespace {
-
-/// Memory that child processes share with this one.
-class SharedProgress {
-  public:
-    SharedProgress()
-        : memory_(mmap(nullptr, sizeof(ReplayProgress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                       -1, 0)) {
-        if (memory_ != MAP_FAILED) progress_ = new (memory_) ReplayProgress;
-    }
-    SharedProgress(const SharedProgress&) = delete;
-    SharedProgress& operator=(const SharedProgress&) = delete;
-    ~SharedProgress() {
-        if (progress_ != nullptr) munmap(memory_, sizeof(ReplayProgress));
-    }
-    /// Returns null without memory.
-    [[nodiscard]] ReplayProgress* get() const { return progress_; }
-
-  private:
-    void* memory_;
-    ReplayProgress* progress_ = nullptr;
-};
-
-}  // namespace
 
 Result<int> replay_in_children(const ReplayRequest& request, const std::vector<LaunchFile>& files,
                                const ReplayHandlers& handlers) {
-    const SharedProgress shared;
-    if (shared.get() == nullptr) return Status::error("cannot map memory: " + errno_text(errno));
-    ReplayProgress& progress = *shared.get();
+    const auto shared = shared_with_children<ReplayProgress>();
+    if (shared == nullptr) return Status::error("cannot map memory: " + errno_text(errno));
+    ReplayProgress& progress = *shared;
     for (; progress.launch < files.size(); ++progress.launch) {
         Result<int> code = run_in_child([&] {
             if (handlers.at_start) handlers.at_start();

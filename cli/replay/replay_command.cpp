@@ -61,14 +61,8 @@ void ReplayCommand::add_to(CLI::App& app) {
 }
 
 Status ReplayCommand::parse(ReplayRequest& request) const {
-    for (const auto& [text, window, flag] :
-         {std::tuple(&runs_, &request.runs, "--runs"), std::tuple(&calls_, &request.calls, "--calls")}) {
-        if (text->empty()) continue;
-        const Result<Window> parsed = parse_window(*text);
-        if (!parsed.ok())
-            return Status::error(wrong_value(flag, *text, "a number or a Python slice (begin:end:step)", {}));
-        *window = parsed.value();
-    }
+    if (Status selected = parse_selection(runs_, calls_, request.runs, request.calls); !selected.ok())
+        return selected;
     if (!times_.empty()) {
         const auto times = whole_number<std::uint32_t>(times_);
         if (!times || *times == 0) return Status::error("--times takes a number from 1.");

@@ -91,6 +91,7 @@ LaunchResult replay_one(const ReplayRequest& request, Driver& driver, const Laun
 
 std::vector<CrashArgument> arguments_of(const LaunchRecord& launch, const Launched& launched) {
     std::vector<CrashArgument> arguments;
+    arguments.reserve(launch.tensors.size());
     for (const LaunchTensor& tensor : launch.tensors)
         arguments.push_back({tensor.label, "", "", launched.address_of(tensor), span_of(tensor.facts)});
     return arguments;

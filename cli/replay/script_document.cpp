@@ -118,7 +118,8 @@ std::string script_head(const LaunchFile& file, const RecordedModel& model, cons
             std::to_string(launch.call) + (launch.device.empty() ? "" : ", on " + plain(launch.device)) +
             "\n";
     if (!model.name.empty())
-        text += "Model: " + plain(model.name) + (model.torch.empty() ? "" : ", torch " + model.torch) + "\n";
+        text += "Model: " + plain(model.name) + (model.torch.empty() ? "" : ", torch " + plain(model.torch)) +
+                "\n";
     text += "Usage: python SCRIPT [RECORDING]. Exit code: 0 if all results are equal, else 1.\"\"\"\n";
     text += "import io\nimport pathlib\nimport sys\nimport zipfile\n\nimport torch\n";
     if (launch.kind == LaunchKind::triton) text += "from torch._inductor.async_compile import AsyncCompile\n";

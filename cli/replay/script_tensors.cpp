@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/replay/tensor_span.hpp"
+#include "serializer/event_jsonl.hpp"
 #include "serializer/pt_reader.hpp"
 
 namespace aoti_dbg::cli {
@@ -19,9 +20,8 @@ constexpr std::uint64_t kAlignment = 64;
 // What the script defines itself, and words of Python that may be names of weights.
 constexpr std::string_view kReserved[] = {
     " torch io sys pathlib zipfile load packed restore bits check find_op arguments op result RECORDING ",
-    " results results_are_equal lists kernels compiler source extern_kernels aten device inf nan "
-    "AsyncCompile ",
-    " kernel stream tuple slice print all len str sorted getattr in is ",
+    " results results_are_equal lists kernels compiler source extern_kernels aten device inf nan ",
+    " AsyncCompile kernel stream tuple slice print all len str sorted getattr in is ",
     " as or and not if for from with lambda pass class def ",
     " del global None True False assert async await break continue elif else ",
     " except finally import nonlocal raise return try while yield "};
@@ -38,18 +38,10 @@ std::string tuple_of(const std::vector<std::int64_t>& numbers) {
 }  // namespace
 
 std::string python_string(std::string_view text) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string quoted = "\"";
-    for (const char character : text) {
-        const auto code = static_cast<unsigned char>(character);
-        if (code < 0x20 || code == 0x7f) {
-            quoted += {'\\', 'x', kDigits[code / 16], kDigits[code % 16]};
-            continue;
-        }
-        if (character == '"' || character == '\\') quoted += '\\';
-        quoted += character;
-    }
-    return quoted + "\"";
+    // Python reads a string of JSON as the same text.
+    std::string quoted;
+    append_json_string(text, quoted);
+    return quoted;
 }
 
 ScriptTensors::ScriptTensors(const LaunchFile& file)

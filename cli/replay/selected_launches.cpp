@@ -1,8 +1,11 @@
 #include "cli/replay/selected_launches.hpp"
 
+#include <tuple>
+
 #include "base/message.hpp"
 #include "cli/bundle/bundle_files.hpp"
 #include "cli/tensor_files.hpp"
+#include "cli/usage_errors.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -29,6 +32,19 @@ Status check_members(const std::vector<LaunchFile>& launches) {
 }
 
 }  // namespace
+
+Status parse_selection(const std::string& runs_text, const std::string& calls_text, Window& runs,
+                       Window& calls) {
+    for (const auto& [text, window, flag] :
+         {std::tuple(&runs_text, &runs, "--runs"), std::tuple(&calls_text, &calls, "--calls")}) {
+        if (text->empty()) continue;
+        const Result<Window> parsed = parse_window(*text);
+        if (!parsed.ok())
+            return Status::error(wrong_value(flag, *text, "a number or a Python slice (begin:end:step)", {}));
+        *window = parsed.value();
+    }
+    return {};
+}
 
 std::optional<std::vector<LaunchFile>> selected_launches(const std::string& place, const Window& runs,
                                                          const Window& calls) {

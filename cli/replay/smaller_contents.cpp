@@ -132,7 +132,7 @@ std::string SavedContents::text_of(const std::vector<std::byte>& element) const 
             const std::byte number = packed_number(element[0], i);
             append_json_element(part, &number, text);
         } else {
-            append_json_element(part, element.data() + i * element_size(part), text);
+            append_json_element(part, element.data() + std::size_t{i} * element_size(part), text);
         }
     }
     std::erase(text, '"');

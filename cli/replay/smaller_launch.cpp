@@ -6,7 +6,6 @@
 #include <span>
 
 #include "base/fnv.hpp"
-#include "cli/replay/outcomes.hpp"
 #include "cli/tensor_files.hpp"
 
 namespace aoti_dbg::cli {

@@ -48,7 +48,7 @@ struct Answer {
 bool is_finite(const std::byte* element, DType dtype) {
     const DType part = part_dtype(dtype);
     for (std::uint32_t i = 0; i < numbers_in_element(dtype); ++i) {
-        const double value = element_value(part, element + i * element_size(part));
+        const double value = element_value(part, element + std::size_t{i} * element_size(part));
         if (value - value != 0) return false;
     }
     return true;
@@ -176,7 +176,7 @@ std::string words_of(const Verdict& verdict) {
 }
 
 Result<Verdict> Judge::judge_once(const LaunchFile& file, bool wants_line) {
-    static Answer* const answer = shared_with_children<Answer>();
+    static const auto answer = shared_with_children<Answer>();
     if (answer == nullptr) return Status::error("cannot allocate memory to share with a child process");
     *answer = {};
     Result<int> code = run_in_child([&] {

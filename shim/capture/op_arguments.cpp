@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "serializer/event_jsonl.hpp"
 #include "shim/tensors/site_plan.hpp"
 
 namespace aoti_dbg {
@@ -15,19 +16,11 @@ namespace {
 constexpr std::string_view kNoValue = "None";
 constexpr std::size_t kLongestList = 65536;
 
+/// Python reads a string of JSON as the same text.
 std::string string_text(std::string_view value) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text = "\"";
-    for (const char character : value) {
-        const auto code = static_cast<unsigned char>(character);
-        if (code < 0x20 || code >= 0x7f) {
-            text += {'\\', 'x', kDigits[code / 16], kDigits[code % 16]};
-            continue;
-        }
-        if (character == '"' || character == '\\') text += '\\';
-        text += character;
-    }
-    return text + "\"";
+    std::string text;
+    append_json_string(value, text);
+    return text;
 }
 
 template <typename Integer>

@@ -10,6 +10,7 @@
 #include "shim/calls/thread_state.hpp"
 #include "shim/capture/capture_part.hpp"
 #include "shim/capture/op_arguments.hpp"
+#include "shim/runtime/ended_context.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/slots.hpp"
 #include "shim/tensors/call_tensors.hpp"
@@ -76,6 +77,8 @@ void take_tensors(const CallTensors& own, LaunchRecord& to) {
 
 void capture_op(ThreadState& state, const OpenCall& call) {
     if (!call.before.saved || call.measured == nullptr || !call.is_own) return;
+    // Its tensors would not be saved.
+    if (context_has_ended()) return;
     if (!is_op(site_facts(call.measured, call).kind)) return;
     CapturePart* const part = state.session->part<CapturePart>();
     if (part == nullptr) return;

@@ -11,6 +11,7 @@
 #   expect(number, first, tensors, layouts)    the wrapper is about to assert sizes and strides
 #   complain(text)
 #   wants_values                   whether it inspects tensors at all
+#   wants_statements               whether it captures calls
 #   wants_asserts                  whether it checks what the wrapper asserts
 import ast
 import builtins
@@ -203,7 +204,7 @@ class Wrapper:
             arguments.append(made)
         nodes, aten = self.nodes_of(statement)
         described = {"name": name, "symbol": symbol, "kind": kind, "line": statement.lineno}
-        described["statement"] = statement_of(statement, values, results) if wants_values else ""  # noqa: F821
+        described["statement"] = statement_of(statement, values, results) if wants_statements else ""  # noqa: F821
         self.sites.append({**described, "nodes": nodes, "aten": aten, "arguments": arguments})
         return (values, [node for _, node in results]) if wants_values else ([], [])  # noqa: F821: the library's
 

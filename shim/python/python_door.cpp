@@ -37,6 +37,7 @@ bool run_door(const python::Api& api) {
             return false;
     }
     if (!set_flag(api, names.get(), "wants_values", any_feature_active()) ||
+        !set_flag(api, names.get(), "wants_statements", options().captures) ||
         !set_flag(api, names.get(), "wants_asserts", checking()))
         return false;
     const python::Reference code(api.Py_CompileString(aoti_dbg_python_door, "<aoti-dbg>", kFileInput));

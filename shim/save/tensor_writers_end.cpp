@@ -72,9 +72,10 @@ bool TensorWriters::finish(std::uint32_t patience_ms) {
     wake();
     const auto has_ended = [this] { return has_ended_.load(std::memory_order_acquire); };
     const auto removed = [this] { return saver_->counts().evicted.load(std::memory_order_relaxed); };
+    std::uint64_t before = removed();
     bool ended = wait_for(has_ended, kLastMilliseconds);
     // The last runs may have many files to remove.
-    for (std::uint64_t before = 0; !ended && removed() != before;) {
+    while (!ended && removed() != before) {
         before = removed();
         ended = wait_for(has_ended, kLastMilliseconds);
     }

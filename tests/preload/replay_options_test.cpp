@@ -22,9 +22,11 @@ Outcome replay(const fs::path& out, Lines options) {
 }
 
 /// A module in which the square root is another kernel.
-std::string code_with(const TempFolder& folder, const std::string& kernel) {
+std::string code_with(const TempFolder& folder, const std::string& kernel,
+                      const std::string& parameters = "ppipp") {
     const fs::path path = folder.path() / (kernel + ".cubin");
-    std::ofstream(path) << "AOTI_DBG_FAKE_MODULE\nkernel triton_poi_fused_sqrt_2 " << kernel << " ppipp\n";
+    std::ofstream(path) << "AOTI_DBG_FAKE_MODULE\nkernel triton_poi_fused_sqrt_2 " << kernel << ' '
+                        << parameters << '\n';
     return path.string();
 }
 
@@ -37,6 +39,19 @@ TEST_CASE("Guards and poison change nothing for correct kernels") {
         CHECK(replayed.exit_code == 0);
         CHECK(lines_of(replayed.out).size() == 5);
         CHECK(contains(replayed.out, kSqrt + "equal to the record, with "));
+    }
+}
+
+TEST_CASE("Code that takes more than the launch passes is refused") {
+    const Preloaded watched = captured();
+    const TempFolder folder;
+    for (const auto& [kernel, parameters] :
+         {std::pair("neighbor_sum", "ppippp"), std::pair("add", "pppip")}) {
+        const std::string code = code_with(folder, kernel, parameters);
+        const Outcome refused = replay(watched.out(), {"--calls", "3", "--replace", code});
+        CAPTURE(parameters, refused.out, refused.err);
+        CHECK(refused.exit_code == 2);
+        CHECK(contains(refused.err, "takes other parameters than the launch passes"));
     }
 }
 

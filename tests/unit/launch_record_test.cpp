@@ -123,6 +123,32 @@ TEST_CASE("A damaged launch is refused with a reason") {
           "its member \"op\" is missing or damaged");
 }
 
+TEST_CASE("Memory that no address space has is refused") {
+    constexpr std::int64_t kMost = INT64_MAX;
+    constexpr std::int64_t kHalf = std::int64_t{1} << 32U;
+    const auto reads = [](std::uint64_t address, std::vector<std::int64_t> sizes,
+                          std::vector<std::int64_t> strides) {
+        LaunchRecord launch = sample();
+        launch.tensors[0].address = address;
+        launch.tensors[0].facts.sizes = std::move(sizes);
+        launch.tensors[0].facts.strides = std::move(strides);
+        return read_launch(render_launch(launch)).ok();
+    };
+    CHECK(reads(0x1000, {1, 4}, {kMost, 1}));
+    CHECK(reads(0x1000, {0, 4}, {kMost, 1}));
+    CHECK_FALSE(reads(0x1000, {4}, {-1}));
+    CHECK_FALSE(reads(0x1000, {-4}, {1}));
+    CHECK_FALSE(reads(0x1000, {2}, {kMost}));
+    // Their products wrap around to a small number.
+    CHECK_FALSE(reads(0x1000, {kHalf + 1}, {kHalf}));
+    CHECK_FALSE(reads(0x1000, {kHalf, kHalf, 2}, {0, 0, 0}));
+    CHECK_FALSE(reads(UINT64_MAX - 15, {16}, {1}));
+
+    LaunchRecord launch = sample();
+    launch.parameters[1].bytes.assign(8, std::byte{0xff});
+    CHECK_FALSE(read_launch(render_launch(launch)).ok());
+}
+
 TEST_CASE("Any bytes are read or refused") {
     Random random(7);
     const std::string texts[] = {render_launch(sample()), render_launch(sample_op())};

@@ -118,6 +118,19 @@ TEST_CASE("Numbers have the sign and size of their type") {
           Labels{"-1", "18446744073709551615", "1", "False", "6", "0.125", R"("a\"b")"});
 }
 
+TEST_CASE("A string of an op behind the proxy executor keeps its characters") {
+    Argument written;
+    written.kind = ArgumentKind::string;
+    written.value = "\"h\u00f6he\"\n";
+    PlannedArgument planned;
+    planned.written = &written;
+    SitePlan plan;
+    plan.by_position = {{&planned}};
+    Frame frame;
+    frame.integer(0).integer(0).integer(0).pointer(nullptr);
+    CHECK(values_of(arguments_of_proxy(frame, plan)) == Labels{"\"\\\"h\u00f6he\\\"\\n\""});
+}
+
 TEST_CASE("What the op returns has its place, also before the call, unless it is not requested") {
     const TensorHandle place = nullptr;
     Frame frame;

@@ -203,9 +203,10 @@ TEST_CASE("A switch accepts on and off, 1 and 0, and nothing else") {
     CHECK((one.kernels.match("triton_0", "") && one.kernels.match("add_0", "")));
     CHECK((one.runs.holds(3) && !one.runs.holds(4)));
     CHECK((one.calls.holds(41) && !one.calls.holds(40)));
-    for (const char* wrong :
-         {"triton_*@", "triton_*@3", "triton_*@3:", "triton_*@:4", "triton_*@3:4:5", "@3:4"})
+    for (const char* wrong : {"triton_*@", "triton_*@3", "triton_*@3:", "triton_*@:4", "triton_*@3:4:5",
+                              "@3:4", "add_*@1:2,triton_*@3:4"})
         CHECK_FALSE(parse({{"AOTI_DBG_CAPTURE", wrong}}).options.captures);
+    CHECK(parse({{"AOTI_DBG_CAPTURE", "@3:4"}}).options.runs.holds_everything());
     CHECK(parse({{"AOTI_DBG_SYNC", "1"}}).options.sync);
     CHECK_FALSE(parse({{"AOTI_DBG_EVIDENCE", "0"}}).options.evidence);
     CHECK(contains(parse({{"AOTI_DBG_REUSE", "2"}}).complaints.at(0), "Using the default, on."));
