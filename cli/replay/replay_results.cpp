@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "base/descriptor.hpp"
@@ -13,6 +14,9 @@
 
 namespace aoti_dbg::cli {
 namespace {
+
+/// A launch that takes longer ends the child, because the program has ended and its user waits.
+constexpr unsigned kMostSeconds = 60;
 
 /// Its text follows it.
 struct Entry {
@@ -58,8 +62,16 @@ Result<std::vector<LaunchResult>> replay_results(const std::vector<LaunchFile>& 
                                                  const std::function<void()>& at_start) {
     const Descriptor file(memfd_create("replays", MFD_CLOEXEC));
     if (file.number() < 0) return Status::error("cannot create a file in memory: " + errno_text(errno));
-    const ReplayReport report = [&file](const LaunchResult& result) { return append(file.number(), result); };
-    const Result<int> code = replay_in_children({}, files, {report, {}, at_start});
+    const ReplayReport report = [&file](const LaunchResult& result) {
+        alarm(kMostSeconds);
+        return append(file.number(), result);
+    };
+    const auto at_child_start = [&at_start] {
+        if (at_start) at_start();
+        std::signal(SIGALRM, SIG_DFL);
+        alarm(kMostSeconds);
+    };
+    const Result<int> code = replay_in_children({}, files, {report, {}, at_child_start});
     if (!code.ok()) return code.status();
     std::vector<LaunchResult> results = parsed(contents_of(file.number()));
     if (!results.empty() && results.back().launch >= files.size()) return Status::error(results.back().text);

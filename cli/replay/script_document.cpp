@@ -90,6 +90,7 @@ std::string wrapper_names(const std::string& statement) {
     add("device(", "from torch import device\n");
     add("extern_kernels.", "from torch._inductor.select_algorithm import extern_kernels\n");
     if (statement.find("torch.ops.aten.") == std::string::npos) add("aten.", "aten = torch.ops.aten\n");
+    add("triton.tools.tensor_descriptor.", "import triton.tools.tensor_descriptor\n");
     add("inductor_ops.", "inductor_ops = torch.ops.inductor\n");
     add("_quantized.", "_quantized = torch.ops._quantized\n");
     return text;

@@ -188,6 +188,8 @@ Result<Verdict> Judge::judge_once(const LaunchFile& file, bool wants_line) {
     if (answer->is_failed) return Status::error(answer->words.data());
     if (!wants_line || answer->symptom != Symptom::fault) return answer->verdict();
     code = run_in_child([&] {
+        std::signal(SIGALRM, SIG_DFL);
+        alarm(static_cast<unsigned>(deadline_.count()));
         copy(dumped_fault(request_, file, passes_to_judge(request_)[answer->pass]).place, answer->place);
         return 0;
     });

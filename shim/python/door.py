@@ -40,7 +40,7 @@ class Wrapper:
         self.kernels = {}  # name -> ("triton" | "cpp", roles and names of its parameters)
         self.triton_kernels = []
         self.allocations, self.shared = [], []
-        self.descriptors = {}  # of TMA: name -> the tensor behind it
+        self.descriptors = {}  # of TMA: name -> the call that creates it from a tensor
         self.numbers = []  # nodes for the number of the model, which is known last
         self.nodes_at = {}  # by the line of the comment
         self.kernel_lines = set()
@@ -104,7 +104,7 @@ class Wrapper:
             made = {"name": name, "sizes": braces(sizes), "strides": braces(strides), "before": at}
             self.allocations.append({**made, "dtype": dotted(dtype).removeprefix("torch.")})
         elif how.endswith("TensorDescriptor.from_tensor") and value.args:
-            self.descriptors[name] = value.args[0]
+            self.descriptors[name] = value
         elif isinstance(value, ast.Name) or how in ("reinterpret_tensor", "_reinterpret_tensor"):
             self.shared.append({"name": name, "of": tensor_of(value), "is_view": how != "", "from": at})
 
@@ -173,8 +173,8 @@ class Wrapper:
                 for element in node.elts:
                     add(element, role, parameter)
                 return
-            if isinstance(node, ast.Name):
-                node = self.descriptors.get(node.id, node)
+            if isinstance(node, ast.Name) and node.id in self.descriptors:
+                node = self.descriptors[node.id].args[0]
             label = tensor_of(node)
             if not label and parameter and isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
                 label = parameter  # alpha=1
@@ -204,7 +204,8 @@ class Wrapper:
             arguments.append(made)
         nodes, aten = self.nodes_of(statement)
         described = {"name": name, "symbol": symbol, "kind": kind, "line": statement.lineno}
-        described["statement"] = statement_of(statement, values, results) if wants_statements else ""  # noqa: F821
+        if wants_statements:  # noqa: F821: the library's
+            described["statement"] = statement_of(statement, values, results, self.descriptors)
         self.sites.append({**described, "nodes": nodes, "aten": aten, "arguments": arguments})
         return (values, [node for _, node in results]) if wants_values else ([], [])  # noqa: F821: the library's
 

@@ -81,12 +81,15 @@ def written_view(node):
     return [braces(node.args[1]), braces(node.args[2]), ast.unparse(node.args[3])]
 
 
-def statement_of(statement, values, results):
+def statement_of(statement, values, results, descriptors):
     """Return a statement with $0 for its first argument, and how its results get their names."""
     places = {id(node): ast.Name(f"${at}") for at, node in enumerate(values) if not isinstance(node, ast.Constant)}
     for keyword in statement.value.keywords:
         if keyword.arg == "stream":
             places[id(keyword.value)] = ast.Name("stream")
+    for node in statement.value.args:
+        if isinstance(node, ast.Name) and node.id in descriptors:
+            places[id(node)] = copy.deepcopy(descriptors[node.id], places)
     named = [f"{label} = {ast.unparse(node)}" for label, node in results if isinstance(node, ast.Subscript)]
     return "\n".join([ast.unparse(copy.deepcopy(statement, places)), *named])
 

@@ -68,6 +68,7 @@ replay_silent_case() {
     shows 1 'different outcomes in 50 launches' --times 50 "$race" || failed=1
     shows 0 'equal to the record' "$(launch_of silent copy_tiles)" || failed=1
     shows 0 'equal to the record, with guarded buffers' --guard "$(launch_of silent copy_tiles)" || failed=1
+    shows 0 'repeats run' --python "$case_folder/tma.py" "$(launch_of silent copy_tiles)" && "$python" -W ignore "$case_folder/tma.py" || failed=1
     shows 0 ' GB/s' --bench "$unset" || failed=1
     "$build/aoti-dbg" bundle --runs 0 --output "$case_folder/past.aotidbg" "$case_folder/silent/out" || failed=1
     shows 3 'read.* past the end of ' --guard --calls 0 "$case_folder/past.aotidbg" || failed=1
