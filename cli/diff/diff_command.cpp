@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <tuple>
 
 #include "cli/diff/diff_ranks.hpp"
@@ -31,15 +29,6 @@ std::optional<RunPair> pair_of(const std::string& text) {
     const auto second = whole_number<std::uint32_t>(numbers[1]);
     if (!first || !second) return std::nullopt;
     return RunPair{*first, *second};
-}
-
-/// Returns nothing unless the text is a number that is not negative.
-std::optional<double> tolerance_of(const std::string& text) {
-    double number = 0;
-    const char* const end = text.data() + text.size();
-    const std::from_chars_result read = std::from_chars(text.data(), end, number);
-    const bool is_number = read.ec == std::errc() && read.ptr == end && std::isfinite(number) && number >= 0;
-    return is_number ? std::optional(number) : std::nullopt;
 }
 
 const std::vector<std::string>& rules() {

@@ -202,11 +202,19 @@ void Launched::compare(const LaunchTensor& tensor, std::span<const std::byte> fo
                std::ranges::all_of(element, [&](std::byte byte) { return byte == *options_.poison; }) &&
                std::memcmp(before->bytes.data() + at, expected->bytes.data() + at, size) == 0;
     };
+    const auto is_close = [&](std::span<const std::byte> element, std::uint64_t at) {
+        const DType dtype = tensor.facts.measured_dtype;
+        return options_.tolerance &&
+               compare::difference_of({dtype, element}, {dtype, expected->bytes.subspan(at, size)},
+                                      *options_.tolerance)
+                       .beyond == 0;
+    };
     for_each_piece(tensor.facts, [&](std::uint64_t offset, std::uint64_t at, std::uint64_t bytes) {
         if (std::memcmp(found.data() + offset, expected->bytes.data() + at, bytes) == 0) return;
         for (std::uint64_t i = 0; i < bytes; i += size) {
             const std::span<const std::byte> element = found.subspan(offset + i, size);
             if (std::memcmp(element.data(), expected->bytes.data() + at + i, size) == 0) continue;
+            if (is_close(element, at + i)) continue;
             if (is_unwritten(element, at + i))
                 ++result.poisoned;
             else if ((*result.different)++ == 0)

@@ -13,6 +13,7 @@
 #include "cli/replay/launch_files.hpp"
 #include "cli/replay/placement.hpp"
 #include "cli/tensor_files.hpp"
+#include "compare/element_difference.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -32,8 +33,9 @@ using LaunchResults = std::vector<std::vector<std::byte>>;
 
 struct LaunchedOptions {
     PlacementKind placement = PlacementKind::as_captured;
-    std::optional<std::byte> poison;            // the contents of uninitialized memory
-    const LaunchResults* unpoisoned = nullptr;  // the results without poison, if none are recorded
+    std::optional<std::byte> poison;                   // the contents of uninitialized memory
+    const LaunchResults* unpoisoned = nullptr;         // the results without poison, if none are recorded
+    std::optional<compare::Closeness> tolerance = {};  // no value: results compare bit by bit
 };
 
 /// Returns "float32[4,128]".

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "compare/element_difference.hpp"
 #include "config/window.hpp"
 
 namespace aoti_dbg::cli {
@@ -17,6 +18,7 @@ struct ReplayRequest {
     std::uint32_t times = 1;
     bool is_guarded = false;
     std::optional<std::byte> poison;
+    std::optional<compare::Closeness> tolerance;  // of the results; no value: bit by bit
     bool is_timed = false;
     bool stops = false;                  // stops in the debugger before each launch
     std::optional<std::string> code;     // instead of the captured one

@@ -46,6 +46,9 @@ void ReplayCommand::add_to(CLI::App& app) {
         own,
         {"--poison", "Detect reads of uninitialized memory: fill it with this byte, such as ff.", "BYTE"},
         poison_);
+    add_value(own, {"--rtol", "Accept differences up to atol + rtol * |recorded value|.", "NUMBER"}, rtol_);
+    add_value(own, {"--atol", "The atol of --rtol. If you set only one of them, the other is 0.", "NUMBER"},
+              atol_);
     add_switch(own, {"--bench", "Also measure the kernel's time."}, is_timed_);
     add_value(own,
               {"--replace", "Use the kernel in this cubin, fatbin or PTX file instead of the captured one.",
@@ -74,6 +77,14 @@ Status ReplayCommand::parse(ReplayRequest& request) const {
             return Status::error(wrong_value("--poison", poison_, "a byte in hexadecimal, such as ff", {}));
         request.poison = static_cast<std::byte>(byte);
     }
+    if (!rtol_.empty() || !atol_.empty()) request.tolerance.emplace();
+    for (const auto& [flag, text, is_relative] :
+         {std::tuple("--rtol", &rtol_, true), std::tuple("--atol", &atol_, false)}) {
+        if (text->empty()) continue;
+        const std::optional<double> number = tolerance_of(*text);
+        if (!number) return Status::error(wrong_value(flag, *text, "a number such as 1e-5", {}));
+        (is_relative ? request.tolerance->relative : request.tolerance->absolute) = *number;
+    }
     if (!level_.empty()) {
         request.level = whole_number<std::uint32_t>(level_);
         if (!request.level || *request.level > 4)
@@ -87,7 +98,7 @@ Status ReplayCommand::parse(ReplayRequest& request) const {
         request.code = std::move(code.value());
     }
     if (!python_.empty() && (is_inspection_ || is_guarded_ || is_timed_ || stops_ || !times_.empty() ||
-                             !poison_.empty() || !code_.empty() || !level_.empty()))
+                             !poison_.empty() || !code_.empty() || !level_.empty() || request.tolerance))
         return Status::error("--python launches nothing. Use it only with --runs and --calls.");
     if (stops_ && !is_debugged())
         return Status::error("--stop-before needs a debugger. Run: cuda-gdb --args aoti-dbg replay ...");

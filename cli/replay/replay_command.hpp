@@ -23,6 +23,8 @@ class ReplayCommand final : public Command {
     std::string times_;
     bool is_guarded_ = false;
     std::string poison_;
+    std::string rtol_;
+    std::string atol_;
     bool is_timed_ = false;
     bool stops_ = false;
     std::string code_;

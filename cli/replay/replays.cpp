@@ -136,11 +136,16 @@ Status load_code(Driver& driver, const ReplayRequest& request, const LaunchFile&
 }
 
 std::vector<LaunchedOptions> passes_of(const ReplayRequest& request) {
+    const auto pass = [&request](PlacementKind placement, std::optional<std::byte> poison) {
+        return LaunchedOptions{placement, poison, nullptr, request.tolerance};
+    };
     if (request.is_guarded)
-        return {{PlacementKind::end_guarded, request.poison}, {PlacementKind::begin_guarded, request.poison}};
+        return {pass(PlacementKind::end_guarded, request.poison),
+                pass(PlacementKind::begin_guarded, request.poison)};
+    const LaunchedOptions plain = pass(PlacementKind::as_captured, std::nullopt);
     // A launch that differs already without poison says nothing about it.
-    if (request.poison) return {{}, {PlacementKind::as_captured, request.poison}};
-    return {{}};
+    if (request.poison) return {plain, pass(PlacementKind::as_captured, request.poison)};
+    return {plain};
 }
 
 int replay_here(const ReplayRequest& request, const std::vector<LaunchFile>& files,

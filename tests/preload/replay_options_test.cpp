@@ -98,6 +98,25 @@ TEST_CASE("Poison shows a kernel that reads memory before any launch wrote it") 
     CHECK(replay(out, {"--calls", "3"}).exit_code == 0);
 }
 
+TEST_CASE("Results can compare within a tolerance") {
+    const Preloaded watched = captured();
+    const TempFolder folder;
+    const std::string code = code_with(folder, "rough_root");
+    const auto first_line = [&](const Lines& tolerance, int exit_code) {
+        Lines options = {"--calls", "3", "--replace", code};
+        options.insert(options.end(), tolerance.begin(), tolerance.end());
+        const Outcome replayed = replay(watched.out(), options);
+        CAPTURE(tolerance, replayed.out, replayed.err);
+        CHECK(replayed.exit_code == exit_code);
+        return lines_of(replayed.out).at(0);
+    };
+    CHECK(first_line({}, 1) == kSqrt + "different");
+    CHECK(first_line({"--rtol", "1e-7"}, 1) == kSqrt + "different");
+    CHECK(first_line({"--rtol", "1e-5"}, 0) == kSqrt + "equal to the record within the tolerance");
+    CHECK(first_line({"--atol", "0.1", "--guard"}, 0) ==
+          kSqrt + "equal to the record within the tolerance, with guarded buffers");
+}
+
 TEST_CASE("A timed replay prints the median time") {
     const Preloaded watched = captured();
     const Outcome timed = replay(watched.out(), {"--calls", "3", "--bench"});
@@ -119,6 +138,7 @@ TEST_CASE("Replay refuses options that cannot work") {
     refused({"--poison", "100"}, "--poison: expected a byte in hexadecimal");
     refused({"--ptxas-opt", "5"}, "--ptxas-opt: expected a level from 0 to 4");
     refused({"--ptxas-opt", "0"}, "--ptxas-opt works only with PTX");
+    refused({"--rtol", "-1"}, "--rtol: expected a number such as 1e-5");
     refused({"--stop-before"}, "--stop-before needs a debugger");
     refused({"--replace", "/no/such.cubin"}, ". Name a cubin, fatbin or PTX file.");
     refused({"--calls", "x"}, R"(--calls: expected a number or a Python slice (begin:end:step), got "x".)");

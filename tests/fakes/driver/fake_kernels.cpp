@@ -106,6 +106,13 @@ bool square_root(const std::byte* const* p, const LaunchShape&) {
     return true;
 }
 
+// As square_root, with a relative error of 1e-6.
+bool rough_root(const std::byte* const* p, const LaunchShape&) {
+    for (std::int32_t i = 0; i < integer(p, 2); ++i)
+        floats(p, 1)[i] = std::sqrt(floats(p, 0)[i]) * 1.000001F;
+    return true;
+}
+
 // out[i] = in[i] + in[i + 1], which reads one element past the end.
 bool neighbor_sum(const std::byte* const* p, const LaunchShape&) {
     for (std::int32_t i = 0; i < integer(p, 2); ++i) {
@@ -197,6 +204,7 @@ constexpr Builtin kBuiltins[] = {
     {"matmul", matmul, "pppiii"},
     {"linear", linear, "ppppiii"},
     {"square_root", square_root, "ppi"},
+    {"rough_root", rough_root, "ppi"},
     {"neighbor_sum", neighbor_sum, "ppi"},
     {"accumulate", accumulate, "ppi"},
     {"faulting_row", faulting_row, "ppi"},
