@@ -7,6 +7,7 @@
 #include "cli/show/show.hpp"
 #include "cli/show/show_events.hpp"
 #include "cli/show/show_gpu_dump.hpp"
+#include "cli/show/show_tensor.hpp"
 #include "cli/whole_number.hpp"
 #include "config/words.hpp"
 
@@ -20,6 +21,7 @@ constexpr const char* kExamples =
     "  aoti-dbg show aoti_dbg/20261121-093000-4242     the last calls of this run\n"
     "  aoti-dbg show --thread 4250 --last 100\n"
     "  aoti-dbg show --format compact | less -S        every tensor of the newest run\n"
+    "  aoti-dbg show aoti_dbg/tensors/run0000/inputs/x.pt   a saved tensor, without PyTorch\n"
     "  aoti-dbg show core_1790000000_node7.nvcudmp     the fault in a GPU core dump\n";
 
 }  // namespace
@@ -56,6 +58,7 @@ int ShowCommand::run() {
         thread = whole_number<std::uint32_t>(thread_);
         if (!thread) return refuse(wrong_value("--thread", thread_, "a thread id", {}));
     }
+    if (format_.empty() && is_saved_tensor(place_)) return show_tensor(place_);
     if (format_.empty() && is_gpu_dump(place_)) return show_gpu_dump(place_);
     if (format_.empty()) return show({place_, *last, all_, thread});
     const std::optional<OutputFormat> format = output_format_named(lower_case(format_));

@@ -1,0 +1,176 @@
+#include "cli/show/tensor_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "base/clean_text.hpp"
+#include "base/words.hpp"
+#include "serializer/element_value.hpp"
+#include "serializer/number_text.hpp"
+#include "stats_kernels/cpu_statistics.hpp"
+#include "stats_kernels/logical_walk.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+constexpr std::uint64_t kShownValues = 8;
+constexpr std::size_t kBins = 10;
+constexpr std::size_t kWidest = 40;  // bar of the histogram
+constexpr std::uint64_t kBlock = 4096;
+
+std::string list_text(const std::vector<std::int64_t>& numbers) {
+    std::string text = "[";
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        text += (i == 0 ? "" : ",") + std::to_string(numbers[i]);
+    return text + "]";
+}
+
+std::string line(const char* name, const std::string& text) {
+    std::string padded = name;
+    padded.resize(11, ' ');
+    return padded + text + "\n";
+}
+
+/// The elements of a tensor, copied in logical order. The file does not align them.
+class Elements {
+  public:
+    explicit Elements(const PtView& tensor)
+        : tensor_(tensor), count_(element_count(tensor.sizes)), bytes_(count_ * size()) {
+        if (count_ == 0) return;
+        const std::byte* const data =
+            tensor.storage.data() + static_cast<std::size_t>(tensor.storage_offset) * size();
+        const Layout layout = collapse(tensor.sizes, tensor.strides);
+        LogicalWalk walk(data, element_size(tensor.dtype), layout, 0);
+        for (std::uint64_t at = 0; at < count_; at += kBlock)
+            walk.gather(static_cast<std::uint32_t>(std::min(kBlock, count_ - at)),
+                        reinterpret_cast<unsigned char*>(bytes_.data() + at * size()));
+    }
+
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+    [[nodiscard]] TensorStatistics statistics() const {
+        const std::array sizes = {static_cast<std::int64_t>(count_)};
+        const std::array strides = {std::int64_t{1}};
+        return measure({bytes_.data(), tensor_.dtype, sizes, strides, tensor_.bits}, Requested::indices);
+    }
+    /// Returns one of the numbers of an element.
+    [[nodiscard]] double number(std::uint64_t element, std::uint32_t part) const {
+        const std::byte* at = bytes_.data() + element * size();
+        const std::byte packed = is_packed(tensor_.dtype) ? packed_number(*at, part) : std::byte{};
+        if (is_packed(tensor_.dtype)) at = &packed;
+        const DType dtype = part_dtype(tensor_.dtype);
+        const std::size_t offset = is_complex(tensor_.dtype) ? part * element_size(dtype) : std::size_t{0};
+        const double value = element_value(dtype, at + offset);
+        const bool is_negated = tensor_.bits.negative != (tensor_.bits.conjugate && part == 1);
+        return is_negated ? -value : value;
+    }
+
+    /// Returns integers exactly.
+    [[nodiscard]] std::string text(std::uint64_t element, std::uint32_t part) const {
+        const double value = number(element, part);
+        if (std::isnan(value)) return "nan";
+        std::string text;
+        if (!is_integer(tensor_.dtype)) return number_text(value);
+        append_json_element(tensor_.dtype, bytes_.data() + element * size(), text);
+        return text;
+    }
+
+  private:
+    [[nodiscard]] std::size_t size() const { return element_size(tensor_.dtype); }
+
+    const PtView& tensor_;
+    std::uint64_t count_;
+    std::vector<std::byte> bytes_;
+};
+
+std::string counts_text(const TensorStatistics& statistics) {
+    const RealStatistics& real = statistics.real;
+    std::string text = std::to_string(statistics.count);
+    const char* before = ": ";
+    const auto add = [&](std::uint64_t count, const char* what) {
+        if (count == 0) return;
+        text.append(before).append(std::to_string(count)).append(what);
+        before = ", ";
+    };
+    add(real.zeros, " zero");
+    add(real.nan, " NaN");
+    add(real.positive_infinity, " +Inf");
+    add(real.negative_infinity, " -Inf");
+    if (real.first_nonfinite != kNoIndex)
+        text += "; the first that is not finite is element " + std::to_string(real.first_nonfinite);
+    return text;
+}
+
+/// Returns integers exactly.
+std::string bound_text(const Number& number) {
+    if (number.kind == Number::Kind::signed_integer) return std::to_string(number.signed_integer);
+    if (number.kind == Number::Kind::unsigned_integer) return std::to_string(number.unsigned_integer);
+    return number_text(number.floating);
+}
+
+std::string moments_text(const Moments& moments) {
+    if (moments.count == 0) return "none";
+    return "min " + bound_text(moments.minimum) + ", max " + bound_text(moments.maximum) + ", mean " +
+           number_text(moments.mean) + ", std " + number_text(moments.standard_deviation);
+}
+
+std::string values_text(const Elements& elements, DType dtype) {
+    std::string text;
+    for (std::uint64_t i = 0; i < std::min(elements.count(), kShownValues); ++i) {
+        if (i != 0) text += ", ";
+        text += elements.text(i, 0);
+        if (is_packed(dtype)) text += ", " + elements.text(i, 1);
+        if (is_complex(dtype)) text += " + " + elements.text(i, 1) + "j";
+    }
+    return text + (elements.count() > kShownValues ? ", ..." : "");
+}
+
+/// Returns one line for each bin between the finite minimum and maximum; of a complex tensor its real parts.
+std::string histogram_text(const Elements& elements, DType dtype, const Moments& finite) {
+    const double least = finite.minimum.as_double();
+    const double range = finite.maximum.as_double() - least;
+    if (finite.count == 0 || dtype == DType::boolean || !(range > 0) || std::isinf(range)) return {};
+    std::array<std::uint64_t, kBins> counts{};
+    const std::uint32_t parts = is_packed(dtype) ? 2 : 1;
+    for (std::uint64_t i = 0; i < elements.count(); ++i) {
+        for (std::uint32_t part = 0; part < parts; ++part) {
+            const double place = (elements.number(i, part) - least) / range * kBins;
+            if (std::isfinite(place)) ++counts[std::min(static_cast<std::size_t>(place), kBins - 1)];
+        }
+    }
+    const std::uint64_t most = *std::ranges::max_element(counts);
+    std::string text;
+    for (std::size_t bin = 0; bin < kBins; ++bin) {
+        const auto edge = [&](std::size_t at) {
+            return number_text(least + range * static_cast<double>(at) / kBins);
+        };
+        std::string row = edge(bin) + " to " + edge(bin + 1);
+        row.resize(std::max<std::size_t>(row.size(), 26), ' ');
+        row += " " + std::to_string(counts[bin]);
+        const std::uint64_t bar = (counts[bin] * kWidest + most - 1) / most;
+        if (bar != 0) row.resize(std::max<std::size_t>(row.size(), 36), ' ');
+        text += line(bin == 0 ? "histogram" : "", row + (bar == 0 ? "" : " " + std::string(bar, '#')));
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string tensor_text(const PtView& tensor) {
+    const Elements elements(tensor);
+    const TensorStatistics statistics = elements.statistics();
+    std::string text =
+        line("tensor", std::string(dtype_name(tensor.dtype)) + list_text(tensor.sizes) + ", strides " +
+                           list_text(tensor.strides) + ", from " + clean_text(tensor.device) + ", " +
+                           memory_text(tensor.storage.size()) + " of storage");
+    text += line("elements", counts_text(statistics));
+    if (elements.count() == 0) return text;
+    text += line(is_complex(tensor.dtype) ? "real" : "finite", moments_text(statistics.real.finite));
+    if (is_complex(tensor.dtype)) text += line("imaginary", moments_text(statistics.imaginary.finite));
+    text += line("values", values_text(elements, tensor.dtype));
+    return text + histogram_text(elements, tensor.dtype, statistics.real.finite);
+}
+
+}  // namespace aoti_dbg::cli
