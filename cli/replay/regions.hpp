@@ -17,7 +17,7 @@ struct Region {
     [[nodiscard]] std::uint64_t bytes() const { return end - begin; }
 };
 
-/// Returns the regions by their addresses.
+/// Returns the regions by their addresses. That of a pointer to other memory ends before the next tensor.
 std::vector<Region> regions_of(const LaunchRecord& launch);
 
 /// Returns the index of the region that contains the address.
