@@ -28,7 +28,7 @@ std::string line_of(const ReplayedTensor& tensor, bool is_poisoned) {
 
 std::string condition(const LaunchedOptions& options) {
     const bool is_guarded = options.placement != PlacementKind::as_captured;
-    const std::string closeness = options.tolerance ? " within the tolerance" : "";
+    std::string closeness = options.tolerance ? " within the tolerance" : "";
     if (!is_guarded && !options.poison) return closeness;
     return closeness + ", with " + (is_guarded ? "guarded buffers" : "") +
            (is_guarded && options.poison ? " and " : "") + (options.poison ? "poisoned memory" : "");

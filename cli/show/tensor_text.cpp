@@ -61,7 +61,7 @@ class Elements {
         const std::byte packed = is_packed(tensor_.dtype) ? packed_number(*at, part) : std::byte{};
         if (is_packed(tensor_.dtype)) at = &packed;
         const DType dtype = part_dtype(tensor_.dtype);
-        const std::size_t offset = is_complex(tensor_.dtype) ? part * element_size(dtype) : std::size_t{0};
+        const std::size_t offset = is_complex(tensor_.dtype) ? std::size_t{part} * element_size(dtype) : 0;
         const double value = element_value(dtype, at + offset);
         const bool is_negated = tensor_.bits.negative != (tensor_.bits.conjugate && part == 1);
         return is_negated ? -value : value;
