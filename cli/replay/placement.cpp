@@ -52,9 +52,11 @@ Status Placement::place_as_captured(const std::vector<Region>& regions) {
 Status Placement::place_anywhere(const std::vector<Region>& regions) {
     for (const Region& region : regions) {
         const std::uint64_t shift = region.begin % kAlignment;
-        const Result<std::uint64_t> address = driver_.allocate(region.bytes() + shift);
+        // An access a little past the end is as silent as in the program.
+        const std::uint64_t bytes = shift + region.bytes() + kAlignment;
+        const Result<std::uint64_t> address = driver_.allocate(bytes);
         if (!address.ok()) return address.status();
-        blocks_.push_back({0, 0, address.value(), region.bytes() + shift});
+        blocks_.push_back({0, 0, address.value(), bytes});
         addresses_.push_back(address.value() + shift);
     }
     return {};

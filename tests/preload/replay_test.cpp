@@ -128,10 +128,10 @@ TEST_CASE("Launches whose inputs are missing get one line, and the others replay
     const Lines lines = lines_of(replayed.out);
     REQUIRE_FALSE(lines.empty());
     CHECK(lines[0] == "run 0, call 1, triton_poi_fused_relu_0: equal to the record");
-    for (const std::string& line : lines) {
-        CHECK(line.rfind("run 0, ", 0) == 0);
-        CHECK(contains(line, "equal to the record"));
-    }
+    // Files of several threads are in any order, so results of run 0 can be missing, too.
+    for (const std::string& line : lines)
+        CHECK((line.rfind("run 0, ", 0) == 0 || contains(line, "its recorded result is not saved")));
+    CHECK_FALSE(contains(replayed.out, "different"));
     // Nothing else is left.
     const Outcome none = replay(watched.out(), {"--runs", "1"});
     CHECK(none.exit_code == 2);
