@@ -21,7 +21,7 @@ constexpr const char* kExamples =
     "  aoti-dbg show aoti_dbg/20261121-093000-4242     the last calls of this run\n"
     "  aoti-dbg show --thread 4250 --last 100\n"
     "  aoti-dbg show --format compact | less -S        every tensor of the newest run\n"
-    "  aoti-dbg show aoti_dbg/tensors/run0000/inputs/x.pt   a saved tensor, without PyTorch\n"
+    "  aoti-dbg show tensors/run0000/inputs/x.pt       a saved tensor without torch\n"
     "  aoti-dbg show core_1790000000_node7.nvcudmp     the fault in a GPU core dump\n";
 
 }  // namespace
