@@ -61,7 +61,8 @@ replay_silent_case() {
     local past unset race failed=0
     captured silent '*' "$python" -W ignore "$root/tests/gpu/replay_victim.py"
     past=$(launch_of silent pick_rows) unset=$(launch_of silent add_to) race=$(launch_of silent count_blocks)
-    shows 0 'equal to the record' "$past" || failed=1
+    # It reads what lies between two tensors, which nothing saves. So the results can differ.
+    { shows 0 'equal to the record' "$past" || shows 1 ': different$' "$past"; } >"$case_folder/silent/replay" || failed=1
     shows 3 'read.* past the end of ' --guard "$past" && grep -q '^  at .*[.]py:' "$case_folder/shown" || failed=1
     shows 0 'equal to the record' "$unset" || failed=1
     shows 1 'reads uninitialized memory' --poison ff "$unset" || failed=1
