@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "base/fnv.hpp"
+#include "cli/tensor_elements.hpp"
 #include "serializer/event_fields.hpp"
 #include "serializer/event_words.hpp"
 #include "serializer/pt_reader.hpp"
-#include "stats_kernels/logical_walk.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -55,21 +55,6 @@ PtView in_shape(PtView view, const TensorFacts& facts) {
 std::span<const std::byte> contiguous(const PtView& view, std::uint64_t count) {
     const std::size_t size = element_size(view.dtype);
     return view.storage.subspan(static_cast<std::size_t>(view.storage_offset) * size, count * size);
-}
-
-/// Copies the elements in logical order.
-std::vector<std::byte> copied(const PtView& view, std::uint64_t count) {
-    const std::size_t size = element_size(view.dtype);
-    std::vector<std::byte> elements(count * size);
-    if (count == 0) return elements;
-    const std::byte* const data = view.storage.data() + static_cast<std::size_t>(view.storage_offset) * size;
-    const Layout layout = collapse(view.sizes, view.strides);
-    LogicalWalk walk(data, static_cast<std::uint32_t>(size), layout, 0);
-    constexpr std::uint64_t kBlock = 1U << 16U;
-    for (std::uint64_t at = 0; at < count; at += kBlock)
-        walk.gather(static_cast<std::uint32_t>(std::min(kBlock, count - at)),
-                    reinterpret_cast<unsigned char*>(elements.data() + at * size));
-    return elements;
 }
 
 }  // namespace
@@ -153,7 +138,7 @@ std::optional<compare::SavedElements> TensorFiles::elements_of(const compare::Re
     const PtView shaped = in_shape(view, *tensor.tensor);
     if (collapse(shaped.sizes, shaped.strides).is_contiguous())
         return compare::SavedElements{contiguous(shaped, count), std::move(content.value().owner)};
-    auto elements = std::make_shared<const std::vector<std::byte>>(copied(shaped, count));
+    auto elements = std::make_shared<const std::vector<std::byte>>(elements_in_order(shaped));
     return compare::SavedElements{*elements, elements};
 }
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "cli/bundle/element_offsets.hpp"
+#include "cli/tensor_elements.hpp"
 #include "stats_kernels/cpu_statistics.hpp"
 #include "stats_kernels/element_decode.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "base/fnv.hpp"
 #include "cli/replay/tensor_span.hpp"
-#include "stats_kernels/logical_walk.hpp"
+#include "cli/tensor_elements.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -18,18 +18,13 @@ constexpr std::uint64_t kTensorMapBytes = 128;
 template <typename Visit>
 void for_each_piece(const TensorFacts& facts, Visit visit) {
     const std::uint64_t bytes = element_size(facts.measured_dtype);
-    const std::uint64_t count = element_count(facts.sizes);
     const Layout layout = collapse(facts.sizes, facts.strides);
-    if (layout.is_contiguous()) return visit(0, 0, count * bytes);
-    std::vector<std::int64_t> index(layout.rank);
-    for (std::uint64_t at = 0; at < count; ++at) {
-        std::int64_t offset = 0;
-        for (std::uint32_t d = 0; d < layout.rank; ++d)
-            offset += index[d] * layout.strides[d];
-        visit(static_cast<std::uint64_t>(offset) * bytes, at * bytes, bytes);
-        for (std::uint32_t d = layout.rank; d-- > 0 && ++index[d] == layout.sizes[d];)
-            index[d] = 0;
-    }
+    if (layout.is_contiguous()) return visit(0, 0, element_count(facts.sizes) * bytes);
+    std::uint64_t at = 0;
+    for_each_offset(layout, [&](std::size_t offset) {
+        visit(offset * bytes, at, bytes);
+        at += bytes;
+    });
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cli/bundle/element_offsets.hpp"
 #include "cli/replay/smaller_launch.hpp"
+#include "cli/tensor_elements.hpp"
 #include "serializer/crc32.hpp"
 #include "serializer/element_value.hpp"
 #include "serializer/pt_file.hpp"
@@ -40,13 +40,7 @@ Result<SavedContents> SavedContents::read(const FileContents& file) {
     const std::size_t size = contents.size();
     if (element_count(own.sizes) > kMostBytes / size)
         return Status::error("unchanged, because it is too large");
-    contents.elements_.resize(element_count(own.sizes) * size);
-    const std::byte* const begin = own.storage.data() + static_cast<std::size_t>(own.storage_offset) * size;
-    std::byte* to = contents.elements_.data();
-    for_each_offset(collapse(own.sizes, own.strides), [&](std::size_t offset) {
-        std::memcpy(to, begin + offset * size, size);
-        to += size;
-    });
+    contents.elements_ = elements_in_order(own);
     return contents;
 }
 

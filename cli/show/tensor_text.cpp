@@ -8,10 +8,10 @@
 
 #include "base/clean_text.hpp"
 #include "base/words.hpp"
+#include "cli/tensor_elements.hpp"
 #include "serializer/element_value.hpp"
 #include "serializer/number_text.hpp"
 #include "stats_kernels/cpu_statistics.hpp"
-#include "stats_kernels/logical_walk.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -19,7 +19,6 @@ namespace {
 constexpr std::uint64_t kShownValues = 8;
 constexpr std::size_t kBins = 10;
 constexpr std::size_t kWidest = 40;  // bar of the histogram
-constexpr std::uint64_t kBlock = 4096;
 
 std::string list_text(const std::vector<std::int64_t>& numbers) {
     std::string text = "[";
@@ -38,16 +37,7 @@ std::string line(const char* name, const std::string& text) {
 class Elements {
   public:
     explicit Elements(const PtView& tensor)
-        : tensor_(tensor), count_(element_count(tensor.sizes)), bytes_(count_ * size()) {
-        if (count_ == 0) return;
-        const std::byte* const data =
-            tensor.storage.data() + static_cast<std::size_t>(tensor.storage_offset) * size();
-        const Layout layout = collapse(tensor.sizes, tensor.strides);
-        LogicalWalk walk(data, element_size(tensor.dtype), layout, 0);
-        for (std::uint64_t at = 0; at < count_; at += kBlock)
-            walk.gather(static_cast<std::uint32_t>(std::min(kBlock, count_ - at)),
-                        reinterpret_cast<unsigned char*>(bytes_.data() + at * size()));
-    }
+        : tensor_(tensor), count_(element_count(tensor.sizes)), bytes_(elements_in_order(tensor)) {}
 
     [[nodiscard]] std::uint64_t count() const { return count_; }
     [[nodiscard]] TensorStatistics statistics() const {

@@ -1,13 +1,18 @@
-// Where the elements of a strided tensor are.
+// The elements of a strided tensor: where they are, and copies of them.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "serializer/pt_reader.hpp"
 #include "stats_kernels/tensor_view.hpp"
 
 namespace aoti_dbg::cli {
+
+/// Copies the elements in logical order.
+std::vector<std::byte> elements_in_order(const PtView& view);
 
 /// Visits the offset of each element, in elements.
 template <typename Visit>
