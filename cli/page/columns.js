@@ -10,7 +10,7 @@ function main(side, member) {
 function shown(side, member) {
   return (recording, row) => {
     const tensor = recording.mainTensor(row, side);
-    return tensor ? number(tensor[T[member]]) : '';
+    return tensor ? number(tensor[T[member]], 4) : '';
   };
 }
 
@@ -21,7 +21,7 @@ function labelOfMain(side) {
   };
 }
 
-function statistic(side, member, title, rank, width = 72) {
+function statistic(side, member, title, rank, width = 74) {
   return { name: `${side}-${member}`, title, group: side, width, rank, kind: 'number', bad: member === 'nan' || member === 'inf',
     value: main(side, member), show: shown(side, member) };
 }
@@ -49,7 +49,7 @@ const COLUMNS = [
   { name: 'call', title: 'Call', width: 54, rank: 1, kind: 'number',
     value: (recording, row) => recording.columns.call[row],
     show: (recording, row) => (recording.columns.call[row] < 0 ? '' : String(recording.columns.call[row])) },
-  { name: 'kernel', title: 'Kernel', width: 210, grow: 3, rank: 0, kind: 'name',
+  { name: 'kernel', title: 'Kernel', width: 250, grow: 3, rank: 0, kind: 'name',
     value: (recording, row) => recording.kernelName(row), show: (recording, row) => recording.kernelName(row) },
   { name: 'op', title: 'ATen op', width: 104, grow: 1, rank: 10, kind: 'text',
     value: (recording, row) => list(recording.siteOf(row).aten).join(' '),

@@ -21,13 +21,14 @@ function toNumber(value) {
   return NaN;
 }
 
-function number(value) {
+// digits: how many count, of a number that is not whole.
+function number(value, digits = 5) {
   if (value === null || value === undefined || value === '') return MISSING;
   if (typeof value !== 'number') return value === 'Infinity' ? 'Inf' : value === '-Infinity' ? '-Inf' : text(value);
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e6) return String(value);
-  if (size >= 1e6 || size < 1e-3) return value.toExponential(3).replace(/\.?0+e/, 'e').replace('e+', 'e');
-  return String(Number(value.toPrecision(5)));
+  if (size >= 1e6 || size < 1e-3) return value.toExponential(digits - 2).replace(/\.?0+e/, 'e').replace('e+', 'e');
+  return String(Number(value.toPrecision(digits)));
 }
 
 function count(value) {

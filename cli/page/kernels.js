@@ -14,6 +14,7 @@ class KernelTable {
       source: kernel.time, share: total > 0 ? (kernel.time_ns || 0) / total : 0,
       each: kernel.count > 0 ? (kernel.time_ns || 0) / kernel.count : 0, bytes: kernel.bytes || 0, findings: kernel.findings || 0,
     }));
+    this.most = Math.max(...this.lines.map((line) => line.share), 0) || 1;
     this.onKernel = onKernel;
     this.sort = { by: total > 0 ? 'time' : 'count', down: true };
     this.all = false;
@@ -42,7 +43,7 @@ class KernelTable {
 
   line(line) {
     const bar = make('span', { class: 'bar' });
-    bar.style.width = `${(line.share * 100).toFixed(1)}%`;
+    bar.style.width = `${((line.share / this.most) * 100).toFixed(1)}%`;
     return make('tr', null,
       make('td', { class: 'path' }, make('button', { type: 'button', class: 'as-link', title: 'Show its calls',
         onclick: () => this.onKernel(line.index) }, line.name)),

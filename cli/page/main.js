@@ -192,11 +192,11 @@ class Page {
   // how.open: the reader requested the details. how.focus: move the focus there.
   select(row, how) {
     const isNew = row !== this.table.selected;
-    this.table.select(row);
+    this.table.selected = row;
     const covers = Boolean(how.open) || (!this.pane.element.hidden && byId('split').classList.contains('over'));
     if (!NARROW.matches || covers) this.pane.open(row, covers);
     this.table.resize();
-    this.table.show(row);
+    this.table.show(row, how.isAddress);
     if (how.focus || (how.open && NARROW.matches)) this.pane.element.focus({ preventScroll: true });
     if (isNew && !how.isAddress) this.writeAddressSoon();
   }
@@ -275,7 +275,7 @@ class Page {
     for (const choice of byId('selects').querySelectorAll('[data-choice]')) choice.value = String(selection.choices[choice.dataset.choice]);
     byId('sort-choice').value = `${selection.sort.down ? '-' : ''}${selection.sort.column}`;
     const found = selection.rows.length;
-    byId('shown').textContent = selection.isFiltered ? `${count(found)} of ${counted(recording.length, 'call')}` : counted(recording.length, 'call');
+    byId('shown').textContent = selection.isFiltered ? `${count(found)} of ${counted(recording.length, 'distinct call')}` : counted(recording.length, 'distinct call');
     byId('clear').hidden = !selection.isFiltered;
     byId('no-calls').hidden = found > 0;
     byId('no-calls').textContent = recording.length > 0 ? 'No call matches.' : 'This page has no calls.';

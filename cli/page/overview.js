@@ -1,13 +1,14 @@
 // What stands above the calls: the verdict, the findings, the comparison. Also the tabs with kernels and processes.
 
-const SHOWN_FINDINGS = 4;
+const SHOWN_FINDINGS = 3;
 const STATES = { failure: 'Failed', findings: 'Findings', clean: 'No findings', nothing: 'Nothing recorded' };
 
 function rowLink(row, ...words) {
   return make('a', { href: `#row=${row}`, 'data-row': row }, words);
 }
 
-function findingCard(recording, finding, { isShort }) {
+// isShort: in the pane, which says the rest. isFolded: details only on request.
+function findingCard(recording, finding, { isShort, isFolded }) {
   const kernel = recording.kernels[finding.kernel];
   const tensor = finding.tensor || {};
   const facts = [
@@ -25,16 +26,19 @@ function findingCard(recording, finding, { isShort }) {
     finding.found && ['Got', text(finding.found)],
     finding.advice && ['Advice', text(finding.advice)],
     ...list(finding.notes).map((note) => ['Note', text(note)]),
+    finding.suppression && !isShort && ['Suppress', make('code', null, finding.suppression)],
   ].filter(Boolean);
   const isLinked = !isShort && finding.row >= 0 && finding.row < recording.length;
+  const more = [
+    pairs.length > 0 && make('dl', { class: 'pairs' }, pairs.map(([name, value]) => [make('dt', null, name), make('dd', null, value)])),
+    finding.repeat && command(finding.repeat),
+  ].filter(Boolean);
   return make('article', { class: 'finding' },
     make('p', { class: 'finding-head' },
       finding.code && make('span', { class: 'code-badge' }, finding.code), ' ',
       isLinked ? rowLink(finding.row, finding.sentence) : make('span', null, finding.sentence)),
     facts.length > 0 && make('p', { class: 'muted' }, facts.join(' · ')),
-    pairs.length > 0 && make('dl', { class: 'pairs' }, pairs.map(([name, value]) => [make('dt', null, name), make('dd', null, value)])),
-    finding.repeat && command(finding.repeat),
-    finding.suppression && !isShort && folded('Suppress it', false, make('pre', { tabindex: 0 }, finding.suppression)));
+    isFolded && more.length > 0 ? folded('Details', false, more) : more);
 }
 
 function showTitle(recording) {
@@ -56,17 +60,18 @@ function showTitle(recording) {
 function showNotices(recording, problem) {
   const { data } = recording;
   const notices = [];
-  if (problem) notices.push(make('p', { class: 'notice bad' }, problem));
-  if (data.confidential) {
-    notices.push(make('p', { class: 'notice' }, make('strong', null, 'Confidential. '),
-      'Values, statistics, paths, the command, the host, string arguments, the environment and source text were left out. ',
-      'Hashes, shapes, dtypes, kernel names, counts and codes remain.'));
-  }
-  const notice = (title, lines) => lines.length > 0 && notices.push(make('div', { class: 'notice' }, make('strong', null, `${title}: `),
-    lines.length === 1 ? text(lines[0]) : make('ul', null, lines.map((one) => make('li', null, one)))));
-  notice('Not on this page', list((data.recorded || {}).left_out));
-  notice('Damaged or incomplete', recording.processes.flatMap((process, index) => list(process.notes).map((note) =>
+  const notice = (title, lines, isBad) => {
+    if (lines.length === 0) return;
+    notices.push(make('div', { class: isBad ? 'notice bad' : 'notice' }, make('strong', null, title), ' ',
+      lines.length === 1 ? text(lines[0]) : make('ul', null, lines.map((one) => make('li', null, one)))));
+  };
+  notice('Error.', problem ? [problem] : [], true);
+  notice('Confidential.', data.confidential ? ['This page leaves out values, statistics, paths, the command, the host, string arguments, ' +
+    'the environment and source text. It keeps hashes, shapes, dtypes, kernel names, counts and codes.'] : []);
+  notice('Not on this page:', list((data.recorded || {}).left_out));
+  notice('Incomplete:', recording.processes.flatMap((process, index) => list(process.notes).map((note) =>
     (recording.processes.length > 1 ? `${recording.processName(index)}: ${text(note)}` : note))));
+  byId('notices').hidden = notices.length === 0;
   byId('notices').replaceChildren(...notices);
 }
 
@@ -107,14 +112,15 @@ function showFindings(recording) {
   const element = byId('findings');
   element.hidden = findings.length === 0;
   if (findings.length === 0) return;
-  const cards = make('div', { class: 'finding-list' }, findings.slice(0, SHOWN_FINDINGS).map((one) => findingCard(recording, one, {})));
+  const cards = make('div', { class: 'finding-list' }, 
+    findings.slice(0, SHOWN_FINDINGS).map((one, index) => findingCard(recording, one, { isFolded: index > 0 })));
   const rest = findings.length - SHOWN_FINDINGS;
   const more = rest > 0 && make('button', { type: 'button', onclick: () => {
-    cards.append(...findings.slice(SHOWN_FINDINGS).map((one) => findingCard(recording, one, {})));
+    cards.append(...findings.slice(SHOWN_FINDINGS).map((one) => findingCard(recording, one, { isFolded: true })));
     more.remove();
     cards.children[SHOWN_FINDINGS].querySelector('a, button')?.focus();
   } }, `Show ${count(rest)} more`);
-  element.replaceChildren(...[make('h2', null, counted(findings.length, 'finding')), cards, more].filter(Boolean));
+  element.replaceChildren(...[make('h2', { class: 'visually-hidden' }, counted(findings.length, 'finding')), cards, more].filter(Boolean));
 }
 
 function showProcesses(recording, onProcess) {

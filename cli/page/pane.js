@@ -144,14 +144,14 @@ class Pane {
       const value = tensor[T[member]];
       cells.push([number(value), value === 'NaN' ? 'number is-bad' : 'number']);
     }
-    cells.push([number(tensor[T.zeros]), 'number'], bad(tensor[T.nan]), bad(tensor[T.inf]));
+    cells.push([number(tensor[T.zeros]), 'number zeros'], bad(tensor[T.nan]), bad(tensor[T.inf]));
     return make('tr', null, cells.map(([content, classes]) => make('td', { class: classes }, content)));
   }
 
   usesOf(row, argument) {
     const detail = this.recording.detailOf(row);
     const writer = list(detail.writers)[argument];
-    const readers = list(list(detail.readers)[argument]).filter((one) => one >= 0 && one < this.recording.length);
+    const readers = list(list(detail.readers)[argument]).filter((one) => one >= 0 && one < this.recording.length && one !== row);
     const parts = [];
     if (writer >= 0 && writer < this.recording.length) parts.push(['Written by ', writer === row ? 'this call' : this.link(writer)]);
     if (readers.length > 0) {
@@ -200,7 +200,7 @@ class Pane {
     if (bodies.length === 0) return null;
     const isMeasured = list(detail.before).length + list(detail.after).length > 0;
     const head = ['', 'Mean', 'Std', 'Min', 'Max', 'Zeros', 'NaN', 'Inf']
-      .map((one) => make(one ? 'th' : 'td', { class: 'number', scope: one ? 'col' : null }, one));
+      .map((one) => make(one ? 'th' : 'td', { class: one === 'Zeros' ? 'number zeros' : 'number', scope: one ? 'col' : null }, one));
     return this.section('Arguments',
       !isMeasured && make('p', { class: 'muted' }, 'No statistics of this call are on this page.'),
       make('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Arguments' },

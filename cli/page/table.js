@@ -50,7 +50,7 @@ class CallTable {
       if (last && last.group === group) ++last.length;
       else groups.push({ group, start: index + 1, length: 1 });
     });
-    const titles = { before: 'Before the call', after: 'After the call' };
+    const titles = { before: 'Before', after: 'After' };
     const above = groups.filter(({ group }) => group).map(({ group, start, length }) => {
       const title = make('span', { class: 'group' }, titles[group]);
       title.style.gridColumn = `${start} / span ${length}`;
@@ -59,7 +59,7 @@ class CallTable {
     const head = this.columns.map((one) => {
       const isSorted = sort.column === one.name;
       const label = one.label || one.title;
-      const spoken = one.group ? `${one.title}, ${titles[one.group].toLowerCase()}` : label;
+      const spoken = one.group ? `${one.title} ${one.group} the call` : label;
       return make('div', {
         role: 'columnheader', class: `cell ${one.kind}${one.group ? ' grouped' : ''}`,
         'aria-sort': isSorted ? (sort.down ? 'descending' : 'ascending') : 'none',
@@ -141,19 +141,16 @@ class CallTable {
     this.draw();
   }
 
-  select(row) {
-    this.selected = row;
-    this.show(row);
-    this.draw();
-  }
-
-  show(row) {
+  // isCentered: for a row that the reader did not reach step by step.
+  show(row, isCentered) {
     const position = row >= 0 ? this.selection.positions[row] : -1;
     if (position < 0) return;
     const height = this.rowHeight;
     const top = position * height;
     const room = this.grid.clientHeight - this.head.offsetHeight;
-    if (top < this.grid.scrollTop) this.grid.scrollTop = top;
+    const isInView = top >= this.grid.scrollTop && top + height <= this.grid.scrollTop + room;
+    if (isCentered && !isInView) this.grid.scrollTop = top - (room - height) / 2;
+    else if (top < this.grid.scrollTop) this.grid.scrollTop = top;
     else if (top + height > this.grid.scrollTop + room) this.grid.scrollTop = top + height - room;
   }
 
