@@ -14,7 +14,7 @@ class KernelTable {
       source: kernel.time, share: total > 0 ? (kernel.time_ns || 0) / total : 0,
       each: kernel.count > 0 ? (kernel.time_ns || 0) / kernel.count : 0, bytes: kernel.bytes || 0, findings: kernel.findings || 0,
     }));
-    this.most = Math.max(...this.lines.map((line) => line.share), 0) || 1;
+    this.most = this.lines.reduce((most, line) => Math.max(most, line.share), 0) || 1;
     this.onKernel = onKernel;
     this.sort = { by: total > 0 ? 'time' : 'count', down: true };
     this.all = false;

@@ -34,6 +34,7 @@ class CallTable {
       this.columns = columns;
       this.grid.style.setProperty('--columns', columns.map(({ width: least, grow }) =>
         (grow ? `minmax(${least}px, ${grow}fr)` : `${least}px`)).join(' '));
+      this.grid.style.setProperty('--least', `${columns.reduce((sum, one) => sum + one.width, 12)}px`);
       this.lines = [];
       this.body.replaceChildren();
       this.grid.setAttribute('aria-colcount', columns.length);
@@ -131,7 +132,8 @@ class CallTable {
       } else if (one.kind === 'name' || one.kind === 'text') {
         cell.title = words;
       }
-      cell.classList.toggle('is-bad', Boolean(one.bad) && one.value(recording, row) > 0 || words === 'NaN');
+      cell.classList.toggle('is-bad', words === 'NaN' || (Boolean(one.bad) && one.value(recording, row) > 0));
+      cell.classList.toggle('is-zero', Boolean(one.bad) && words === '0');
     });
   }
 
