@@ -65,6 +65,8 @@ TEST_CASE("A page has each call of a model, what it found, and who wrote what") 
     const std::size_t root = row_of(page, "triton_poi_fused_sqrt_2");
     CHECK(finding["row"] == root);
     CHECK(finding["tensor"]["label"] == "buf4");
+    CHECK(contains(finding["repeat"],
+                   "aoti-dbg run --capture triton_poi_fused_sqrt_2@0:3 -- " + victim_path("cuda_models")));
     CHECK(finding["sentence"].get<std::string>().starts_with(
         "NaN in buf4, first made by triton_poi_fused_sqrt_2 ("));
     // The row shows the run of the finding, the first one.
@@ -120,7 +122,7 @@ TEST_CASE("A recording of names alone has calls and times from the ring") {
 TEST_CASE("A page links saved tensors and captured launches, and has histograms") {
     const Preloaded watched(
         cuda_models({"--runs", "1"}, {"stats"}),
-        {{"AOTI_DBG_LEVEL", "1,2"}, {"AOTI_DBG_CAPTURE", "triton_*"}, {"AOTI_DBG_CHECK", "nan"}});
+        {{"AOTI_DBG_LEVEL", "stats,files"}, {"AOTI_DBG_CAPTURE", "triton_*"}, {"AOTI_DBG_CHECK", "nan"}});
     const Json page = page_of(watched.out());
     const std::size_t root = row_of(page, "triton_poi_fused_sqrt_2");
     const Json& detail = detail_of(page, root);
