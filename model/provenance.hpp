@@ -61,6 +61,9 @@ class Provenance {
     /// Returns what the recording says of the site, completed.
     [[nodiscard]] Origin of(const NamedSite& site) const;
 
+    /// True if the logs have a compilation of this wrapper.
+    [[nodiscard]] bool is_traced() const { return !compilations_.empty(); }
+
   private:
     using Origins = std::map<std::string, KernelOrigin, std::less<>>;
 

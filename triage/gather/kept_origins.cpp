@@ -55,6 +55,15 @@ const Origin& KeptOrigins::of(const KeptPackages& packages, const Finding& findi
                  is_caller(finding.model_name) ? std::vector<std::string>() : finding.python_stack});
 }
 
+bool KeptOrigins::is_foreign_trace() const {
+    bool is_any_read = false;
+    for (const auto& [folder, model] : models_) {
+        if (model && model->is_traced()) return false;
+        is_any_read = is_any_read || model != nullptr;
+    }
+    return trace_ != nullptr && is_any_read;
+}
+
 const Origin& KeptOrigins::find(const KeptPackages& packages, std::uint32_t model, const NamedSite& site) {
     const std::vector<const KeptPackage*> candidates = packages.of(model);
     const bool is_known = candidates.size() == 1;

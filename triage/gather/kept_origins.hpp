@@ -28,6 +28,9 @@ class KeptOrigins {
     const Origin& of(const KeptPackages& packages, const CrashCall& call);
     const Origin& of(const KeptPackages& packages, const Finding& finding);
 
+    /// True if packages were read, and the logs have a compilation of none of them.
+    [[nodiscard]] bool is_foreign_trace() const;
+
   private:
     const Origin& find(const KeptPackages& packages, std::uint32_t model, const NamedSite& site);
 
