@@ -33,6 +33,11 @@ void add_line(std::string_view name, std::string_view value, std::string& out) {
     out.append(value).append("\n");
 }
 
+void add_lines(const char* name, const std::vector<std::string>& lines, std::string& out) {
+    for (const std::string& line : lines)
+        add_line(&line == &lines.front() ? name : "", clean_text(line), out);
+}
+
 std::string sizes_text(const std::vector<std::int64_t>& sizes) {
     std::string text = "[";
     for (const std::int64_t size : sizes)
@@ -214,8 +219,7 @@ void append_finding_text(const Finding& finding, std::string& out) {
     if (!finding.original_aten.empty())
         add_line("ATen", clean_text(joined(finding.original_aten, ", ")), out);
     if (!finding.source_nodes.empty()) add_line("nodes", clean_text(joined(finding.source_nodes, ", ")), out);
-    for (const std::string& line : finding.python_stack)
-        add_line(&line == &finding.python_stack.front() ? "python" : "", clean_text(line), out);
+    add_lines("python", finding.python_lines.empty() ? finding.python_stack : finding.python_lines, out);
     if (finding.kind == Finding::Kind::argument) {
         add_argument(finding, out);
     } else {

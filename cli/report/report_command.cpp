@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include "cli/report/report.hpp"
+#include "cli/torch_trace_option.hpp"
 #include "cli/whole_number.hpp"
 #include "config/words.hpp"
 
@@ -20,6 +21,7 @@ constexpr const char* kExamples =
 void ReportCommand::add_to(CLI::App& app) {
     CLI::App& own = declare(app, "Report how a program ended that ran without `run`.", kExamples);
     add_value(own, {"directory", "The output directory. Default: aoti_dbg/latest."}, folder_);
+    add_value(own, torch_trace_option(), torch_trace_);
     add_value(own, hidden("--process"), process_);
     add_value(own, hidden("--since"), since_unix_ns_);
     add_value(own, hidden("--status"), status_);
@@ -30,7 +32,7 @@ void ReportCommand::add_to(CLI::App& app) {
 
 int ReportCommand::run() {
     const pid_t pid = whole_number<pid_t>(process_).value_or(0);
-    if (pid == 0 && program_.empty()) return report(folder_);
+    if (pid == 0 && program_.empty()) return report(folder_, torch_trace_);
     if (pid == 0)
         return refuse("expected one directory, got also " + aoti_dbg::quoted(program_.front()) + ".");
     EndingProcess process{folder_, pid,      whole_number<std::uint64_t>(since_unix_ns_).value_or(0),

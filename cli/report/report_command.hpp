@@ -16,6 +16,7 @@ class ReportCommand final : public Command {
     int run() override;
 
   private:
+    std::string torch_trace_;
     std::string folder_ = "aoti_dbg/latest";
     std::string process_;  // a pid if the library started the command
     std::string since_unix_ns_;

@@ -8,6 +8,7 @@
 #include "cli/show/show_events.hpp"
 #include "cli/show/show_gpu_dump.hpp"
 #include "cli/show/show_tensor.hpp"
+#include "cli/torch_trace_option.hpp"
 #include "cli/whole_number.hpp"
 #include "config/words.hpp"
 
@@ -28,6 +29,8 @@ constexpr const char* kExamples =
 
 std::string ShowCommand::contradiction() const {
     if (all_ && !last_.empty()) return "--last and --all contradict each other. Give only one of them.";
+    if (format_.empty() && !torch_trace_.empty())
+        return "--torch-trace adds to findings. Give --format, too.";
     if (format_.empty() || (!all_ && last_.empty())) return {};
     return "--format prints every event. Leave out " + std::string(all_ ? "--all" : "--last") + ".";
 }
@@ -47,6 +50,7 @@ void ShowCommand::add_to(CLI::App& app) {
                        "FORMAT"},
                       format_),
             {"text", "compact", "jsonl"});
+    add_value(own, torch_trace_option(), torch_trace_);
 }
 
 int ShowCommand::run() {
@@ -65,7 +69,7 @@ int ShowCommand::run() {
     if (!format)
         return refuse(
             wrong_value("--format", format_, "text, compact or jsonl", {"text", "compact", "jsonl"}));
-    return show_events({place_, *format, thread});
+    return show_events({place_, *format, thread, torch_trace_});
 }
 
 }  // namespace aoti_dbg::cli

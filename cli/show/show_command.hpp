@@ -23,6 +23,7 @@ class ShowCommand final : public Command {
     std::string last_;
     std::string thread_;
     std::string format_;
+    std::string torch_trace_;
 };
 
 }  // namespace aoti_dbg::cli

@@ -7,16 +7,22 @@
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "cli/print.hpp"
 #include "cli/recorded_file.hpp"
 #include "cli/show/find_recorded.hpp"
+#include "cli/torch_trace_option.hpp"
+#include "model/torch_trace.hpp"
 #include "serializer/event_compact.hpp"
 #include "serializer/event_reader.hpp"
 #include "serializer/event_text.hpp"
 #include "serializer/finding.hpp"
+#include "triage/gather/origin_facts.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -31,9 +37,14 @@ bool is_color_supported() {
 /// Renders one event after another in the requested format.
 class Renderer {
   public:
-    explicit Renderer(const ShowEventsRequest& request) : request_(request), compact_(is_color_supported()) {}
+    Renderer(const ShowEventsRequest& request, std::string folder, const TorchTrace* trace)
+        : request_(request),
+          compact_(is_color_supported()),
+          folder_(std::move(folder)),
+          origins_(processes_, trace) {}
 
     void render(const ReadEvent& event, std::string& out) {
+        if (event.kind == ReadEvent::Kind::header) pid_ = static_cast<std::uint32_t>(event.header.pid);
         if (event.type == "finding") return render_finding(event, out);
         const bool is_call = event.kind == ReadEvent::Kind::call;
         if (is_call && request_.thread && event.call.thread != *request_.thread) return;
@@ -51,19 +62,30 @@ class Renderer {
   private:
     /// Renders a finding in its place among the calls, as in the log. Skips findings of an unknown version.
     void render_finding(const ReadEvent& event, std::string& out) {
-        const Result<Finding> finding = read_finding(event.line);
+        Result<Finding> finding = read_finding(event.line);
         if (request_.format == OutputFormat::jsonl) {
             out.append(event.line).append("\n");
         } else if (finding.ok() && (!request_.thread || finding.value().thread == *request_.thread)) {
+            complete(finding.value());
             append_finding_text(finding.value(), out);
             ++shown_;
         }
+    }
+
+    /// Adds where the kernel comes from, as the package beside the events says.
+    void complete(Finding& finding) {
+        if (processes_.empty()) processes_ = recorded_processes(folder_, 0);
+        origins_.complete(pid_, finding);
     }
 
     const ShowEventsRequest& request_;
     TextRenderer text_;
     CompactRenderer compact_;
     std::uint64_t shown_ = 0;  // calls and findings
+    std::string folder_;
+    std::uint32_t pid_ = 0;
+    std::vector<RecordedProcess> processes_;  // read at the first finding
+    OriginFacts origins_;
 };
 
 /// Returns the exit code for a file without an event to show.
@@ -79,6 +101,9 @@ int report_no_match(const char* path, const std::optional<std::uint64_t>& thread
 }  // namespace
 
 int show_events(const ShowEventsRequest& request) {
+    const std::optional<Result<TorchTrace>> trace =
+        request.torch_trace.empty() ? std::nullopt : std::optional(TorchTrace::read(request.torch_trace));
+    if (trace && !trace->ok()) return refuse_torch_trace(trace->status());
     const Result<FoundFile> found = find_recorded(request.place, Recorded::events);
     if (!found.ok()) {
         error_message(ErrorCode::nothing_recorded, "%s.", found.status().message().c_str());
@@ -96,7 +121,8 @@ int show_events(const ShowEventsRequest& request) {
                 found.value().others.size());
     }
     EventReader reader([&file](char* to, std::size_t bytes) { return file.read(to, bytes); });
-    Renderer renderer(request);
+    const std::string folder = std::filesystem::path(found.value().path).parent_path().string();
+    Renderer renderer(request, folder.empty() ? "." : folder, trace ? &trace->value() : nullptr);
     Output output;
     ReadEvent event;
     std::uint64_t events = 0;

@@ -254,10 +254,10 @@ void add_where(const Report& report, ReportPage& page) {
              call->package + (call->package.empty() || call->path.empty() ? "" : ", " + call->path));
     page.add("ATen", joined(call->original_aten, ", "));
     page.add("nodes", joined(call->source_nodes, ", "));
-    std::vector<std::string> stack;
-    for (const std::string& line : call->python_stack)
-        stack.push_back(clean_text(line));
-    page.add_whole("python", stack);
+    std::vector<std::string> lines;
+    for (const std::string& line : call->python_lines.empty() ? call->python_stack : call->python_lines)
+        lines.push_back(clean_text(line));
+    page.add_whole("python", lines);
 }
 
 void add_tensors(const Report& report, ReportPage& page) {
