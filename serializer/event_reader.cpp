@@ -81,7 +81,7 @@ class Definitions {
 }  // namespace
 
 struct EventReader::State {
-    explicit State(ByteSource from) : lines(std::move(from)) {}
+    State(ByteSource from, ArgumentDetail read) : lines(std::move(from)), detail(read) {}
 
     bool understand(ReadEvent& event);
     bool read_header(Value root, HeaderFacts& header);
@@ -90,10 +90,12 @@ struct EventReader::State {
     void read_call_argument(Value object, MeasuredArgument& argument, Owned& own) const;
 
     LineSource lines;
+    ArgumentDetail detail;
     JsonLine json;
     Definitions definitions;
     SiteFacts site;  // used if its definition is missing
     std::vector<MeasuredArgument> arguments;
+    std::vector<Value> objects;
     std::deque<Owned> owned;  // one for each argument; kept to reuse its memory
     std::uint64_t doubtful = 0;
     ReadNotes notes;
@@ -126,17 +128,18 @@ void EventReader::State::read_call_argument(Value object, MeasuredArgument& argu
         read_argument(object, own.facts);
         argument.facts = &own.facts;
     }
-    if (const Value scalar = object.member("value")) {
+    const Value tensor = object.member("tensor");
+    if (const Value scalar = tensor ? Value() : object.member("value")) {
         argument.scalar = scalar.text();
         return;
     }
-    argument.tensor = definitions.tensor(object.member("tensor"));
+    argument.tensor = definitions.tensor(tensor);
     if (argument.tensor == nullptr) {
         own.tensor = {};
         read_tensor(object, own.tensor);
         argument.tensor = &own.tensor;
     }
-    read_measurement(object, argument, own);
+    if (detail == ArgumentDetail::everything) read_measurement(object, argument, own);
 }
 
 bool EventReader::State::read_call(Value root, MeasuredCall& call) {
@@ -163,9 +166,11 @@ bool EventReader::State::read_call(Value root, MeasuredCall& call) {
     const Value list = root.member("arguments");
     call.name_only = !list;
     arguments.clear();
+    objects.clear();
     for (Value object = list.first(); object; object = object.next()) {
         if (!object.is(Kind::object)) return false;
         if (arguments.size() == owned.size()) owned.emplace_back();
+        objects.push_back(object);
         MeasuredArgument& argument = arguments.emplace_back();
         read_call_argument(object, argument, owned[arguments.size() - 1]);
     }
@@ -197,7 +202,9 @@ bool EventReader::State::understand(ReadEvent& event) {
     event.kind = ReadEvent::Kind::other;
     if (event.type == "call") {
         event.kind = ReadEvent::Kind::call;
-        return read_call(root, event.call);
+        if (!read_call(root, event.call)) return false;
+        event.objects = objects;
+        return true;
     }
     if (definitions.take(event.type, root, event.line.size())) {
         event.kind = ReadEvent::Kind::definition;
@@ -219,7 +226,8 @@ bool EventReader::State::understand(ReadEvent& event) {
     return true;
 }
 
-EventReader::EventReader(ByteSource source) : state_(std::make_unique<State>(std::move(source))) {}
+EventReader::EventReader(ByteSource source, ArgumentDetail detail)
+    : state_(std::make_unique<State>(std::move(source), detail)) {}
 EventReader::~EventReader() = default;
 EventReader::EventReader(EventReader&&) noexcept = default;
 
