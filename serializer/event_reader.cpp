@@ -86,6 +86,7 @@ struct EventReader::State {
     bool understand(ReadEvent& event);
     bool read_header(Value root, HeaderFacts& header);
     bool read_call(Value root, MeasuredCall& call);
+    void read_call_member(Value value, MeasuredCall& call) const;
     void read_measurement(Value object, MeasuredArgument& argument, Owned& own) const;
     void read_call_argument(Value object, MeasuredArgument& argument, Owned& own) const;
 
@@ -142,27 +143,48 @@ void EventReader::State::read_call_argument(Value object, MeasuredArgument& argu
     if (detail == ArgumentDetail::everything) read_measurement(object, argument, own);
 }
 
+/// Reads a member of a call's line, except its arguments.
+void EventReader::State::read_call_member(Value value, MeasuredCall& call) const {
+    const auto is = [&](std::string_view name) {
+        return value.tag() == JsonLine::tag_of(name) && value.key() == name;
+    };
+    if (is("site")) {
+        call.site = definitions.site(value);
+    } else if (is("run")) {
+        read_integer(value, call.run);
+    } else if (is("call")) {
+        read_integer(value, call.call);
+    } else if (is("model")) {
+        read_integer(value, call.model);
+    } else if (is("seq")) {
+        read_integer(value, call.sequence);
+    } else if (is("time_ns")) {
+        read_integer(value, call.time_ns);
+    } else if (is("thread")) {
+        read_integer(value, call.thread);
+    } else if (is("stream")) {
+        read_address(value, call.stream);
+    } else if (is("nesting")) {
+        read_integer(value, call.nesting);
+    } else if (is("result")) {
+        read_integer(value, call.result);
+    } else if (is("serialized")) {
+        call.is_serialized = value.text() == "true";
+    }
+}
+
 bool EventReader::State::read_call(Value root, MeasuredCall& call) {
     call = {};
     const std::optional<EventSide> side = side_of(root.member("side").text());
     if (!side) return false;
     call.side = *side;
-    call.site = definitions.site(root.member("site"));
+    for (Value value = root.first(); value; value = value.next())
+        read_call_member(value, call);
     if (call.site == nullptr && root.member("kernel")) {
         site = {};
         site.kernel = string_of(root.member("kernel"));
         call.site = &site;
     }
-    read_integer(root.member("run"), call.run);
-    read_integer(root.member("call"), call.call);
-    read_integer(root.member("model"), call.model);
-    read_integer(root.member("seq"), call.sequence);
-    read_integer(root.member("time_ns"), call.time_ns);
-    read_integer(root.member("thread"), call.thread);
-    read_address(root.member("stream"), call.stream);
-    read_integer(root.member("nesting"), call.nesting);
-    read_integer(root.member("result"), call.result);
-    call.is_serialized = root.member("serialized").text() == "true";
     const Value list = root.member("arguments");
     call.name_only = !list;
     arguments.clear();

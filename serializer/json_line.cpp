@@ -74,14 +74,14 @@ JsonLine::Value JsonLine::Value::member(std::string_view name) const {
 bool JsonLine::parse(std::string_view line) {
     at_ = line.data();
     end_ = line.data() + line.size();
-    nodes_.clear();
+    count_ = 0;
     unescaped_.clear();
     // No escape is shorter than the text it encodes.
     unescaped_.reserve(line.size());
     const bool whole = take_value({}, 0);
     skip_blanks();
     if (whole && at_ == end_) return true;
-    nodes_.clear();
+    count_ = 0;
     return false;
 }
 
@@ -96,16 +96,22 @@ inline bool JsonLine::take(char character) {
     return true;
 }
 
-bool JsonLine::take_word(std::string_view word, Kind kind) {
+/// Returns the next node. All of its members must be set.
+inline JsonLine::Node& JsonLine::add_node() {
+    if (count_ == nodes_.size()) nodes_.resize(2 * nodes_.size() + 64);
+    return nodes_[count_++];
+}
+
+bool JsonLine::take_word(std::string_view word, Node& node) {
     const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
     if (rest.substr(0, word.size()) != word) return false;
-    nodes_.back().kind = kind;
-    nodes_.back().text = rest.substr(0, word.size());
+    node.kind = word == "null" ? Kind::null : Kind::boolean;
+    node.text = rest.substr(0, word.size());
     at_ += word.size();
     return true;
 }
 
-inline bool JsonLine::take_number() {
+inline bool JsonLine::take_number(Node& node) {
     const char* const start = at_;
     take('-');
     if (!skip_digits(at_, end_)) return false;
@@ -115,8 +121,8 @@ inline bool JsonLine::take_number() {
         if (!take('-')) take('+');
         if (!skip_digits(at_, end_)) return false;
     }
-    nodes_.back().kind = Kind::number;
-    nodes_.back().text = std::string_view(start, static_cast<std::size_t>(at_ - start));
+    node.kind = Kind::number;
+    node.text = std::string_view(start, static_cast<std::size_t>(at_ - start));
     return true;
 }
 
@@ -176,6 +182,46 @@ bool JsonLine::take_escaped_string(std::string_view& text) {
     return true;
 }
 
+/// Continues after the opening bracket of the list that the node at `at` stands for.
+bool JsonLine::take_list(Kind kind, std::size_t at, std::size_t depth) {
+    nodes_[at].kind = kind;
+    nodes_[at].text = {};
+    const bool taken = take_values(kind, depth);
+    nodes_[at].end = static_cast<std::uint32_t>(count_);
+    return taken;
+}
+
+inline bool JsonLine::take_value(std::string_view key, std::size_t depth) {
+    if (depth > kDeepest || count_ == kMostValues) return false;
+    const std::size_t at = count_;
+    Node& node = add_node();
+    node.key = key;
+    node.tag = tag_of(key);
+    node.end = static_cast<std::uint32_t>(count_);
+    skip_blanks();
+    if (at_ == end_) return false;
+    switch (*at_) {
+        case '"':
+            ++at_;
+            node.kind = Kind::string;
+            return take_string(node.text);
+        case '{':
+            ++at_;
+            return take_list(Kind::object, at, depth);
+        case '[':
+            ++at_;
+            return take_list(Kind::array, at, depth);
+        case 'n':
+            return take_word("null", node);
+        case 't':
+            return take_word("true", node);
+        case 'f':
+            return take_word("false", node);
+        default:
+            return take_number(node);
+    }
+}
+
 /// Continues after the opening bracket.
 bool JsonLine::take_values(Kind kind, std::size_t depth) {
     const char closing = kind == Kind::array ? ']' : '}';
@@ -193,45 +239,6 @@ bool JsonLine::take_values(Kind kind, std::size_t depth) {
         skip_blanks();
     } while (take(','));
     return take(closing);
-}
-
-inline bool JsonLine::take_value(std::string_view key, std::size_t depth) {
-    if (depth > kDeepest || nodes_.size() == kMostValues) return false;
-    const std::size_t at = nodes_.size();
-    Node& node = nodes_.emplace_back();
-    node.key = key;
-    node.tag = tag_of(key);
-    skip_blanks();
-    const bool taken = take_contents(at, depth);
-    nodes_[at].end = static_cast<std::uint32_t>(nodes_.size());
-    return taken;
-}
-
-/// Takes the value of the last node, which is the one at `at`.
-inline bool JsonLine::take_contents(std::size_t at, std::size_t depth) {
-    if (at_ == end_) return false;
-    switch (*at_) {
-        case '"':
-            ++at_;
-            nodes_[at].kind = Kind::string;
-            return take_string(nodes_[at].text);
-        case '{':
-            ++at_;
-            nodes_[at].kind = Kind::object;
-            return take_values(Kind::object, depth);
-        case '[':
-            ++at_;
-            nodes_[at].kind = Kind::array;
-            return take_values(Kind::array, depth);
-        case 'n':
-            return take_word("null", Kind::null);
-        case 't':
-            return take_word("true", Kind::boolean);
-        case 'f':
-            return take_word("false", Kind::boolean);
-        default:
-            return take_number();
-    }
 }
 
 }  // namespace aoti_dbg

@@ -48,7 +48,7 @@ class JsonLine {
 
     /// Returns false if it is not JSON or exceeds the bounds. Values point into `line` until the next call.
     bool parse(std::string_view line);
-    [[nodiscard]] Value root() const { return nodes_.empty() ? Value() : Value(this, 0, 1); }
+    [[nodiscard]] Value root() const { return count_ == 0 ? Value() : Value(this, 0, 1); }
 
     /// A number for a name. Names with other numbers differ, and few names share one. Use it to tell the
     /// members of an object apart in one pass.
@@ -67,23 +67,25 @@ class JsonLine {
         Kind kind = Kind::null;
     };
 
+    Node& add_node();
     void skip_blanks();
     bool take(char character);
-    bool take_word(std::string_view word, Kind kind);
-    bool take_number();
+    bool take_word(std::string_view word, Node& node);
+    bool take_number(Node& node);
     bool take_string(std::string_view& text);
     bool take_escaped_string(std::string_view& text);
     bool take_escape();
     bool take_hex(std::uint32_t& code);
     bool take_values(Kind kind, std::size_t depth);
     bool take_value(std::string_view key, std::size_t depth);
-    bool take_contents(std::size_t at, std::size_t depth);
+    bool take_list(Kind kind, std::size_t at, std::size_t depth);
 
     // What is not parsed yet.
     const char* at_ = nullptr;
     const char* end_ = nullptr;
-    std::string unescaped_;  // strings that had escapes; never grows while values point into it
-    std::vector<Node> nodes_;
+    std::string unescaped_;    // strings that had escapes; never grows while values point into it
+    std::vector<Node> nodes_;  // the first `count_` of them are in use
+    std::size_t count_ = 0;
 };
 
 inline const JsonLine::Node& JsonLine::Value::node() const {
