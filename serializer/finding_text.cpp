@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "base/clean_text.hpp"
+#include "base/compiled_function.hpp"
 #include "base/words.hpp"
 #include "serializer/codes.hpp"
 #include "serializer/crash_call.hpp"
@@ -219,7 +220,9 @@ void append_finding_text(const Finding& finding, std::string& out) {
     if (!finding.original_aten.empty())
         add_line("ATen", clean_text(joined(finding.original_aten, ", ")), out);
     if (!finding.source_nodes.empty()) add_line("nodes", clean_text(joined(finding.source_nodes, ", ")), out);
-    add_lines("python", finding.python_lines.empty() ? finding.python_stack : finding.python_lines, out);
+    const bool has_lines = !finding.python_lines.empty();
+    add_lines("python", has_lines ? finding.python_lines : finding.python_stack, out);
+    if (has_lines && is_compiled_function(finding.model_name)) add_lines("caller", finding.python_stack, out);
     if (finding.kind == Finding::Kind::argument) {
         add_argument(finding, out);
     } else {

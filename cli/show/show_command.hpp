@@ -19,6 +19,7 @@ class ShowCommand final : public Command {
 
     std::string place_ = "aoti_dbg";
     bool all_ = false;
+    bool follow_ = false;
     // Empty if not given.
     std::string last_;
     std::string thread_;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/compiled_function.hpp"
 #include "base/mapped_file.hpp"
 #include "base/words.hpp"
 #include "model/package_files.hpp"
@@ -12,11 +13,6 @@ namespace {
 /// The line in the library's line table is not one of the kept source.
 std::uint32_t line_of(std::uint32_t line, const std::string& source) {
     return source.empty() ? line : 0;
-}
-
-/// In a function that torch.compile compiled, a recorded stack has the line that called the function.
-bool is_caller(const std::string& model_name) {
-    return model_name.starts_with("torch.compile");
 }
 
 std::string text_of_file(const std::string& path) {
@@ -45,14 +41,15 @@ const Origin& KeptOrigins::of(const KeptPackages& packages, std::uint32_t model,
 const Origin& KeptOrigins::of(const KeptPackages& packages, const CrashCall& call) {
     return find(packages, call.model,
                 {call.name, "", line_of(call.line, call.source), call.source_nodes, call.original_aten,
-                 is_caller(call.model_name) ? std::vector<std::string>() : call.python_stack});
+                 is_compiled_function(call.model_name) ? std::vector<std::string>() : call.python_stack});
 }
 
 const Origin& KeptOrigins::of(const KeptPackages& packages, const Finding& finding) {
-    return find(packages, finding.model,
-                {finding.kernel, finding.symbol, line_of(finding.line, finding.source), finding.source_nodes,
-                 finding.original_aten,
-                 is_caller(finding.model_name) ? std::vector<std::string>() : finding.python_stack});
+    return find(
+        packages, finding.model,
+        {finding.kernel, finding.symbol, line_of(finding.line, finding.source), finding.source_nodes,
+         finding.original_aten,
+         is_compiled_function(finding.model_name) ? std::vector<std::string>() : finding.python_stack});
 }
 
 bool KeptOrigins::is_foreign_trace() const {

@@ -1,5 +1,6 @@
 #include "triage/gather/origin_facts.hpp"
 
+#include "base/compiled_function.hpp"
 #include "triage/gather/call_facts.hpp"
 
 namespace aoti_dbg {
@@ -11,7 +12,8 @@ template <typename Described>
 void add(const Origin& origin, Described& to) {
     if (to.source_nodes.empty()) to.source_nodes = origin.pre_grad_nodes;
     if (to.original_aten.empty()) to.original_aten = origin.aten;
-    if (to.python_stack.empty()) to.python_stack = origin.python_stack;
+    if (to.python_stack.empty() && !is_compiled_function(to.model_name))
+        to.python_stack = origin.python_stack;
     to.python_lines = origin.python_lines;
     to.pre_grad_nodes = origin.pre_grad_nodes;
     to.post_grad_nodes = origin.post_grad_nodes;
