@@ -14,6 +14,19 @@ bool is_digit(char c) {
 /// Moves `at` past digits. Returns false if there is none.
 inline bool skip_digits(const char*& at, const char* end) {
     const char* const start = at;
+#ifdef __SSE2__
+    // The length of a number is hard to predict for a loop over its digits.
+    for (; end - at >= 16; at += 16) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+        const __m128i values = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
+        const __m128i are_digits = _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values);
+        const auto found = static_cast<unsigned>(_mm_movemask_epi8(are_digits)) ^ 0xFFFFU;
+        if (found != 0) {
+            at += __builtin_ctz(found);
+            return at != start;
+        }
+    }
+#endif
     while (at != end && is_digit(*at))
         ++at;
     return at != start;

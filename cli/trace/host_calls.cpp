@@ -57,12 +57,13 @@ void annotate_unless_empty(TracePackets& packets, std::string_view key, const st
 }  // namespace
 
 std::uint64_t trace_id(std::uint64_t process, std::uint64_t kind, std::uint64_t number) {
-    // A bijective mix, so tracks and flows of one process differ. 0 is the root track.
-    std::uint64_t id = (process << 56U) ^ (kind << 52U) ^ number;
-    id *= 0x9E3779B97F4A7C15U;
-    id ^= id >> 32U;
-    id *= 0x9E3779B97F4A7C15U;
-    return id == 0 ? 1 : id;
+    const auto mixed = [](std::uint64_t value) {
+        value *= 0x9E3779B97F4A7C15U;
+        value ^= value >> 32U;
+        return value * 0x9E3779B97F4A7C15U;
+    };
+    const std::uint64_t id = mixed(number + mixed(process << 8U | kind));
+    return id == 0 ? 1 : id;  // 0 is the root track
 }
 
 HostCalls::HostCalls(TracePackets& packets, const HostProcess& process)
