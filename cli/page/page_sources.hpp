@@ -1,0 +1,15 @@
+// Excerpts of the sources that models left in evidence/: the wrapper source around the calls, and kernels.
+#pragma once
+
+#include <vector>
+
+#include "cli/page/page_data.hpp"
+#include "cli/page/read_process.hpp"
+#include "cli/page/recorded_folder.hpp"
+
+namespace aoti_dbg::cli {
+
+/// Also names the package of each model.
+void read_sources(const RecordedFolder& folder, const std::vector<ProcessFiles>& processes, Page& page);
+
+}  // namespace aoti_dbg::cli
