@@ -50,12 +50,16 @@ void append_one(std::int64_t number, std::string& out) {
 }
 
 void append_one(double number, std::string& out) {
-    append_page_number(number, out);
+    if (std::bit_cast<std::uint64_t>(number) == kUnknownBits)
+        out += "null";
+    else
+        append_page_number(number, out);
 }
 
+/// Two kinds of NaN are not the same.
 template <typename Number>
 bool is_same(Number one, Number other) {
-    return one == other || (one != one && other != other);
+    return std::bit_cast<std::uint64_t>(one) == std::bit_cast<std::uint64_t>(other);
 }
 
 /// Returns the shorter of a list and of runs of equal numbers.

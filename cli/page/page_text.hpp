@@ -2,6 +2,7 @@
 // element that holds the JSON, because it has no `<`, `>` or `&`.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,7 +28,12 @@ void append_texts_member(std::string_view name, const std::vector<std::string>& 
 /// Appends numbers in the shortest form that the page reads: a list, {"rle":[value,count,...]}, or
 /// {"delta":...} of either.
 void append_column(const std::vector<std::int64_t>& numbers, std::string& out);
-/// Appends numbers with five significant digits, as a list or as {"rle":[value,count,...]}.
+/// A NaN that no computation has, which stands for an unknown number.
+inline constexpr std::uint64_t kUnknownBits = 0x7ff8'0000'0000'0bad;
+inline constexpr double kUnknown = std::bit_cast<double>(kUnknownBits);
+
+/// Appends numbers with five significant digits, as a list or as {"rle":[value,count,...]}. kUnknown becomes
+/// null.
 void append_real_column(const std::vector<double>& numbers, std::string& out);
 
 /// Appends the comma between the elements of a list.

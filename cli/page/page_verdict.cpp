@@ -56,7 +56,9 @@ void judge_now(Page& page) {
     verdict.sentence = report.verdict.headline;
     if (report.verdict.code != 0) verdict.code = code_text(report.verdict.code);
     verdict.kind = word_of(report.verdict.kind);
-    verdict.repeat = report.verdict.repeat;
+    // Without the program's own words, "..." stands for them.
+    for (const std::string& command : report.verdict.repeat)
+        if (!command.ends_with(" ...")) verdict.repeat.push_back(command);
     verdict.advice = report.verdict.advice;
     verdict.report = report_text(report);
     if (verdict.report.size() > kMostText) verdict.report.resize(kMostText);

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/clean_text.hpp"
 #include "base/shell_text.hpp"
 #include "cli/page/tensor_histogram.hpp"
 #include "cli/tensor_files.hpp"
@@ -48,13 +49,29 @@ class RowFileReader {
         for (PageFinding& finding : page_.findings) {
             const auto found = launches_.find(
                 {finding.process, finding.finding.model, finding.finding.run, finding.finding.call});
-            if (found != launches_.end()) finding.repeat = "aoti-dbg replay " + shell_text({found->second});
+            if (found != launches_.end())
+                finding.repeat = "aoti-dbg replay " + shell_text({found->second});
+            else
+                finding.repeat = capture_command(finding);
         }
     }
 
   private:
     [[nodiscard]] std::string relative(const std::string& path) const {
         return fs::path(path).lexically_relative(page_folder_).string();
+    }
+
+    /// Returns a command that records the launch of a finding for `aoti-dbg replay`, if the command line of
+    /// the program is known.
+    [[nodiscard]] std::string capture_command(const PageFinding& one) const {
+        const Finding& finding = one.finding;
+        const std::string& program = page_.processes[one.process].command;
+        if (finding.call == kNoCallNumber || finding.run == ~0U || program.empty() ||
+            clean_text(program) != program)
+            return {};
+        const std::string which =
+            finding.kernel + "@" + std::to_string(finding.run) + ":" + std::to_string(finding.call);
+        return "aoti-dbg run --capture " + shell_text({which}) + " -- " + program;
     }
 
     void read_launches(std::uint32_t process, const std::string& place) {

@@ -238,7 +238,12 @@ void RowJson::append_links(std::uint32_t row, std::string& out) const {
     }
     if (has_writer) {
         append_name("writers", out);
-        append_column(writers, out);
+        out += '[';
+        for (const std::int64_t writer : writers) {
+            append_comma(out);
+            append_integer(writer, out);
+        }
+        out += ']';
     }
     if (!has_reader) return;
     append_name("readers", out);
@@ -310,10 +315,10 @@ std::string RowJson::series(std::uint32_t index) const {
         bool has_moments = false;
         for (std::size_t run = 0; run < series.runs().size(); ++run) {
             const SeriesPoint& point = series.points()[run * series.tensors() + i];
-            reals[0].push_back(point.mean);
-            reals[1].push_back(point.deviation);
-            reals[2].push_back(point.minimum);
-            reals[3].push_back(point.maximum);
+            reals[0].push_back(point.has_moments ? point.mean : kUnknown);
+            reals[1].push_back(point.has_moments ? point.deviation : kUnknown);
+            reals[2].push_back(point.has_moments ? point.minimum : kUnknown);
+            reals[3].push_back(point.has_moments ? point.maximum : kUnknown);
             nan.push_back(exact(point.nan));
             has_moments |= point.has_moments;
         }
