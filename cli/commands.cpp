@@ -11,6 +11,8 @@
 #include "cli/report/report_command.hpp"
 #include "cli/run/run_command.hpp"
 #include "cli/show/show_command.hpp"
+#include "cli/top/top_command.hpp"
+#include "cli/trace/trace_command.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -33,6 +35,8 @@ Commands all_commands() {
     commands.push_back(std::make_unique<RunCommand>());
     commands.push_back(std::make_unique<ShowCommand>());
     commands.push_back(std::make_unique<ReportCommand>());
+    commands.push_back(std::make_unique<TraceCommand>());
+    commands.push_back(std::make_unique<TopCommand>());
     commands.push_back(std::make_unique<DiffCommand>());
     commands.push_back(std::make_unique<ReplayCommand>());
     commands.push_back(std::make_unique<BundleCommand>());

@@ -1,5 +1,9 @@
 #include "serializer/json_line.hpp"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace aoti_dbg {
 namespace {
 
@@ -7,12 +11,47 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/// Returns the number of digits at the start of `text`.
-std::size_t digits_of(std::string_view text) {
-    std::size_t count = 0;
-    while (count < text.size() && is_digit(text[count]))
-        ++count;
-    return count;
+/// Moves `at` past digits. Returns false if there is none.
+inline bool skip_digits(const char*& at, const char* end) {
+    const char* const start = at;
+#ifdef __SSE2__
+    // The length of a number is hard to predict for a loop over its digits.
+    for (; end - at >= 16; at += 16) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+        const __m128i values = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
+        const __m128i are_digits = _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values);
+        const auto found = static_cast<unsigned>(_mm_movemask_epi8(are_digits)) ^ 0xFFFFU;
+        if (found != 0) {
+            at += __builtin_ctz(found);
+            return at != start;
+        }
+    }
+#endif
+    while (at != end && is_digit(*at))
+        ++at;
+    return at != start;
+}
+
+bool is_plain(char c) {
+    return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20;
+}
+
+/// Returns the first character of a string that is not plain: a quote, a backslash or a control character.
+inline const char* past_plain(const char* at, const char* end) {
+#ifdef __SSE2__
+    // Most strings are shorter than 16 bytes, so one step finds their end.
+    for (; end - at >= 16; at += 16) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+        const __m128i is_control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
+        const __m128i is_mark = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                             _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+        const int found = _mm_movemask_epi8(_mm_or_si128(is_control, is_mark));
+        if (found != 0) return at + __builtin_ctz(static_cast<unsigned>(found));
+    }
+#endif
+    while (at != end && is_plain(*at))
+        ++at;
+    return at;
 }
 
 void append_character(std::uint32_t code, std::string& out) {
@@ -45,88 +84,78 @@ JsonLine::Value JsonLine::Value::member(std::string_view name) const {
     return {};
 }
 
-JsonLine::Value JsonLine::Value::first() const {
-    if (!is(Kind::object) && !is(Kind::array)) return {};
-    return node().end == at_ + 1 ? Value() : Value(line_, at_ + 1, node().end);
-}
-
-JsonLine::Value JsonLine::Value::next() const {
-    if (line_ == nullptr || node().end >= end_) return {};
-    return {line_, node().end, end_};
-}
-
 bool JsonLine::parse(std::string_view line) {
-    rest_ = line;
-    nodes_.clear();
+    at_ = line.data();
+    end_ = line.data() + line.size();
+    count_ = 0;
     unescaped_.clear();
     // No escape is shorter than the text it encodes.
     unescaped_.reserve(line.size());
     const bool whole = take_value({}, 0);
     skip_blanks();
-    if (whole && rest_.empty()) return true;
-    nodes_.clear();
+    if (whole && at_ == end_) return true;
+    count_ = 0;
     return false;
 }
 
-void JsonLine::skip_blanks() {
-    while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\t' || rest_.front() == '\r'))
-        rest_.remove_prefix(1);
+inline void JsonLine::skip_blanks() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r'))
+        ++at_;
 }
 
-bool JsonLine::take(char character) {
-    if (rest_.empty() || rest_.front() != character) return false;
-    rest_.remove_prefix(1);
+inline bool JsonLine::take(char character) {
+    if (at_ == end_ || *at_ != character) return false;
+    ++at_;
     return true;
 }
 
-bool JsonLine::take_word(std::string_view word, Kind kind) {
-    if (rest_.substr(0, word.size()) != word) return false;
-    nodes_.back().kind = kind;
-    nodes_.back().text = rest_.substr(0, word.size());
-    rest_.remove_prefix(word.size());
+/// Returns the next node. All of its members must be set.
+inline JsonLine::Node& JsonLine::add_node() {
+    if (count_ == nodes_.size()) nodes_.resize(2 * nodes_.size() + 64);
+    return nodes_[count_++];
+}
+
+bool JsonLine::take_word(std::string_view word, Node& node) {
+    const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
+    if (rest.substr(0, word.size()) != word) return false;
+    node.kind = word == "null" ? Kind::null : Kind::boolean;
+    node.text = rest.substr(0, word.size());
+    at_ += word.size();
     return true;
 }
 
-bool JsonLine::take_number() {
-    const std::string_view start = rest_;
+inline bool JsonLine::take_number(Node& node) {
+    const char* const start = at_;
     take('-');
-    const std::size_t whole = digits_of(rest_);
-    if (whole == 0) return false;
-    rest_.remove_prefix(whole);
-    if (take('.')) {
-        const std::size_t fraction = digits_of(rest_);
-        if (fraction == 0) return false;
-        rest_.remove_prefix(fraction);
-    }
-    if (take('e') || take('E')) {
+    if (!skip_digits(at_, end_)) return false;
+    if (take('.') && !skip_digits(at_, end_)) return false;
+    if (at_ != end_ && (*at_ | 0x20) == 'e') {
+        ++at_;
         if (!take('-')) take('+');
-        const std::size_t exponent = digits_of(rest_);
-        if (exponent == 0) return false;
-        rest_.remove_prefix(exponent);
+        if (!skip_digits(at_, end_)) return false;
     }
-    nodes_.back().kind = Kind::number;
-    nodes_.back().text = start.substr(0, start.size() - rest_.size());
+    node.kind = Kind::number;
+    node.text = std::string_view(start, static_cast<std::size_t>(at_ - start));
     return true;
 }
 
 bool JsonLine::take_hex(std::uint32_t& code) {
-    if (rest_.size() < 4) return false;
+    if (end_ - at_ < 4) return false;
     code = 0;
     for (std::size_t i = 0; i < 4; ++i) {
-        const char c = rest_[i];
+        const char c = at_[i];
         const char low = static_cast<char>(c | 0x20);
         if (!is_digit(c) && (low < 'a' || low > 'f')) return false;
         code = code << 4U | static_cast<std::uint32_t>(is_digit(c) ? c - '0' : low - 'a' + 10);
     }
-    rest_.remove_prefix(4);
+    at_ += 4;
     return true;
 }
 
 /// Continues after the backslash.
 bool JsonLine::take_escape() {
-    if (rest_.empty()) return false;
-    const char kind = rest_.front();
-    rest_.remove_prefix(1);
+    if (at_ == end_) return false;
+    const char kind = *at_++;
     constexpr std::string_view kNames = "\"\\/bfnrt";
     if (const std::size_t found = kNames.find(kind); found != std::string_view::npos) {
         unescaped_ += "\"\\/\b\f\n\r\t"[found];
@@ -145,26 +174,65 @@ bool JsonLine::take_escape() {
 }
 
 /// Continues after the opening quote.
-bool JsonLine::take_string(std::string_view& text) {
-    const auto plain_part = [this] {
-        std::size_t length = 0;
-        while (length < rest_.size() && rest_[length] != '"' && rest_[length] != '\\' &&
-               static_cast<unsigned char>(rest_[length]) >= 0x20)
-            ++length;
-        const std::string_view part = rest_.substr(0, length);
-        rest_.remove_prefix(length);
-        return part;
-    };
-    text = plain_part();
-    if (take('"')) return true;
+inline bool JsonLine::take_string(std::string_view& text) {
+    const char* const stop = past_plain(at_, end_);
+    text = std::string_view(at_, static_cast<std::size_t>(stop - at_));
+    at_ = stop;
+    return take('"') || take_escaped_string(text);
+}
+
+/// Continues after the first plain part, which is `text`.
+bool JsonLine::take_escaped_string(std::string_view& text) {
     const std::size_t start = unescaped_.size();
     unescaped_ += text;
     while (!take('"')) {
         if (!take('\\') || !take_escape()) return false;
-        unescaped_ += plain_part();
+        const char* const stop = past_plain(at_, end_);
+        unescaped_.append(at_, stop);
+        at_ = stop;
     }
     text = std::string_view(unescaped_).substr(start);
     return true;
+}
+
+/// Continues after the opening bracket of the list that the node at `at` stands for.
+bool JsonLine::take_list(Kind kind, std::size_t at, std::size_t depth) {
+    nodes_[at].kind = kind;
+    nodes_[at].text = {};
+    const bool taken = take_values(kind, depth);
+    nodes_[at].end = static_cast<std::uint32_t>(count_);
+    return taken;
+}
+
+inline bool JsonLine::take_value(std::string_view key, std::size_t depth) {
+    if (depth > kDeepest || count_ == kMostValues) return false;
+    const std::size_t at = count_;
+    Node& node = add_node();
+    node.key = key;
+    node.tag = tag_of(key);
+    node.end = static_cast<std::uint32_t>(count_);
+    skip_blanks();
+    if (at_ == end_) return false;
+    switch (*at_) {
+        case '"':
+            ++at_;
+            node.kind = Kind::string;
+            return take_string(node.text);
+        case '{':
+            ++at_;
+            return take_list(Kind::object, at, depth);
+        case '[':
+            ++at_;
+            return take_list(Kind::array, at, depth);
+        case 'n':
+            return take_word("null", node);
+        case 't':
+            return take_word("true", node);
+        case 'f':
+            return take_word("false", node);
+        default:
+            return take_number(node);
+    }
 }
 
 /// Continues after the opening bracket.
@@ -184,33 +252,6 @@ bool JsonLine::take_values(Kind kind, std::size_t depth) {
         skip_blanks();
     } while (take(','));
     return take(closing);
-}
-
-bool JsonLine::take_value(std::string_view key, std::size_t depth) {
-    if (depth > kDeepest || nodes_.size() == kMostValues) return false;
-    const std::size_t at = nodes_.size();
-    Node& node = nodes_.emplace_back();
-    node.key = key;
-    node.tag = tag_of(key);
-    skip_blanks();
-    bool taken = false;
-    if (take('"')) {
-        nodes_[at].kind = Kind::string;
-        taken = take_string(nodes_[at].text);
-    } else if (take('{')) {
-        nodes_[at].kind = Kind::object;
-        taken = take_values(Kind::object, depth);
-    } else if (take('[')) {
-        nodes_[at].kind = Kind::array;
-        taken = take_values(Kind::array, depth);
-    } else if (!rest_.empty() && (rest_.front() == '-' || is_digit(rest_.front()))) {
-        taken = take_number();
-    } else {
-        taken = take_word("null", Kind::null) || take_word("true", Kind::boolean) ||
-                take_word("false", Kind::boolean);
-    }
-    nodes_[at].end = static_cast<std::uint32_t>(nodes_.size());
-    return taken;
 }
 
 }  // namespace aoti_dbg

@@ -58,10 +58,17 @@ function seriesChart(title, runs, tensor) {
   const x = (index) => (runs.length > 1 ? (index * width) / (runs.length - 1) : width / 2);
   const y = (value) => height - 3 - ((Math.min(high, Math.max(low, value)) - low) * (height - 6)) / (high - low);
   const bad = runs.map((_, index) => toNumber(numbers.nan[index]) > 0);
+  // Runs with NaN, in groups: [first, last].
+  const groups = [];
+  bad.forEach((isBad, index) => {
+    if (isBad && bad[index - 1]) groups[groups.length - 1][1] = index;
+    else if (isBad) groups.push([index, index]);
+  });
   const half = Math.max(1.5, width / Math.max(1, runs.length - 1) / 2);
+  const edge = (value) => Math.min(width, Math.max(0, value));
   const picture = draw('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', class: 'chart', role: 'img' },
-    bad.map((isBad, index) => isBad && draw('rect', { class: 'chart-bad', x: Math.max(0, x(index) - half), y: 0,
-      width: Math.min(width, x(index) + half) - Math.max(0, x(index) - half), height })),
+    groups.map(([first, end]) => draw('rect', { class: 'chart-bad', x: edge(x(first) - half), y: 0,
+      width: edge(x(end) + half) - edge(x(first) - half), height })),
     band('chart-range', values.min, values.max, x, y),
     band('chart-deviation', values.mean.map((mean, index) => mean - values.std[index]),
       values.mean.map((mean, index) => mean + values.std[index]), x, y),

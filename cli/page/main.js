@@ -1,6 +1,8 @@
 // Connects the parts: filters, keys, tabs, the address, printing.
 
 const PRINTED_CALLS = 300;
+// Beyond that, the search and the table of kernels find one faster.
+const MOST_OPTIONS = 1000;
 const TABS = ['calls', 'kernels', 'processes'];
 
 class Page {
@@ -24,6 +26,16 @@ class Page {
     this.showFilters();
     this.showTab(this.tab);
     this.selectFirst();
+    this.prepareSearch();
+  }
+
+  // So that the first key of a search does not wait.
+  prepareSearch() {
+    if (!window.requestIdleCallback) return;
+    const step = (deadline) => {
+      if (!this.selection.collectWords(() => deadline.timeRemaining() > 1)) requestIdleCallback(step);
+    };
+    requestIdleCallback(step);
   }
 
   makeFilters() {
@@ -35,7 +47,7 @@ class Page {
       return found > 0 && make('button', { type: 'button', class: 'toggle', 'aria-pressed': 'false', 'data-filter': name,
         onclick: () => this.toggle(name) }, title, make('span', { class: 'toggle-count' }, count(found)));
     }).filter(Boolean));
-    const choice = (name, title, none, options) => options.length > 1 && make('select', { 'aria-label': title, 'data-choice': name,
+    const choice = (name, title, none, options) => options.length > 1 && options.length <= MOST_OPTIONS && make('select', { 'aria-label': title, 'data-choice': name,
       onchange: (event) => this.choose(name, event.target.value) },
     make('option', { value: name === 'kind' ? '' : '-1' }, none), options.map(([value, words]) => make('option', { value }, words)));
     const named = (names) => names.map((words, index) => [index, words]).sort((a, b) => (a[1] < b[1] ? -1 : a[1] > b[1] ? 1 : 0));

@@ -80,11 +80,13 @@ function showVerdict(recording) {
   const element = byId('verdict');
   const isBad = verdict.state === 'failure' || verdict.state === 'findings';
   element.classList.toggle('bad', isBad);
-  const commands = [...list(verdict.repeat), ...list(verdict.try)];
+  const commands = list(verdict.repeat);
+  const next = list(verdict.try);
   element.replaceChildren(...[
     make('h2', null, make('span', { class: 'state' }, STATES[verdict.state] || 'No verdict'), ' ',
       verdict.code && make('span', { class: 'code-badge' }, verdict.code)),
     make('p', { class: 'sentence' }, verdict.sentence || 'The recording has no verdict.'),
+    next.length > 0 && make('dl', { class: 'pairs' }, next.map((words) => [make('dt', null, 'Try'), make('dd', null, words)])),
     commands.length > 0 && make('div', { class: 'commands' }, commands.map(command)),
     verdict.report && folded('Full report', false, make('pre', { tabindex: 0 }, verdict.report)),
   ].filter(Boolean));

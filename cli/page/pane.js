@@ -2,6 +2,8 @@
 
 const ROLES = { reads: 'read', writes: 'written', updates: 'updated', makes: 'created', unknown: '' };
 const SHOWN_READERS = 6;
+// On paper, of the source before and after the line of the call.
+const PRINTED_LINES = 6;
 
 class Pane {
   constructor(recording, onClose, onMove) {
@@ -95,7 +97,8 @@ class Pane {
     const first = source.first_line > 0 ? source.first_line : 1;
     const lines = text(source.text).replace(/\n$/, '').split('\n').map((words, offset) => {
       const isHere = first + offset === line;
-      return make('div', { class: isHere ? 'code-line here' : 'code-line', 'aria-current': isHere ? 'location' : null },
+      const isFar = line > 0 && Math.abs(first + offset - line) > PRINTED_LINES;
+      return make('div', { class: `code-line${isHere ? ' here' : ''}${isFar ? ' far' : ''}`, 'aria-current': isHere ? 'location' : null },
         make('span', { class: 'code-number', 'aria-hidden': 'true' }, first + offset),
         make('span', { class: /^\s*(\/\/|#(?!include|define|pragma|if|endif))/.test(words) ? 'code-text comment' : 'code-text' }, words || ' '));
     });

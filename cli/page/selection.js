@@ -18,7 +18,7 @@ class Selection {
     this.toggles = new Set();
     this.choices = { kernel: -1, kind: '', process: -1, model: -1 };
     this.sort = { column: '', down: false };
-    this.words = null;
+    this.words = [];
     this.keys = new Map();
     this.rows = new Uint32Array(0);
     this.positions = new Int32Array(0);
@@ -29,10 +29,17 @@ class Selection {
     return this.query !== '' || this.toggles.size > 0 || kernel >= 0 || kind !== '' || process >= 0 || model >= 0;
   }
 
+  // What a search looks at, site by site, while there is time.
+  collectWords(hasTime) {
+    const { recording, words } = this;
+    while (words.length < recording.sites.length && hasTime()) words.push(recording.words(words.length));
+    return words.length === recording.sites.length;
+  }
+
   // One byte per site and word of the query: whether the site matches.
   matchingSites(word) {
     const { recording } = this;
-    if (!this.words) this.words = recording.sites.map((_, site) => recording.words(site));
+    this.collectWords(() => true);
     const colon = word.indexOf(':');
     const field = colon > 0 ? word.slice(0, colon) : '';
     const wanted = FIELDS.includes(field) ? word.slice(colon + 1) : word;

@@ -5,6 +5,7 @@
 
 #include "cli/page/html_report.hpp"
 #include "cli/report/report.hpp"
+#include "cli/torch_trace_option.hpp"
 #include "cli/whole_number.hpp"
 #include "config/words.hpp"
 
@@ -23,6 +24,7 @@ constexpr const char* kExamples =
 void ReportCommand::add_to(CLI::App& app) {
     CLI::App& own = declare(app, "Report how a program ended, or write a page about a recording.", kExamples);
     add_value(own, {"directory", "The output directory. Default: aoti_dbg/latest."}, folder_);
+    add_value(own, torch_trace_option(), torch_trace_);
     add_switch(own, {"--html", "Write a page about the recording instead: verdict, calls, tensors."},
                is_html_);
     add_switch(
@@ -51,7 +53,7 @@ int ReportCommand::run() {
     if (is_confidential_ || !output_.empty())
         return refuse(std::string(is_confidential_ ? "--confidential" : "--output") + " needs --html.");
     const pid_t pid = whole_number<pid_t>(process_).value_or(0);
-    if (pid == 0 && program_.empty()) return report(folder_);
+    if (pid == 0 && program_.empty()) return report(folder_, torch_trace_);
     if (pid == 0)
         return refuse("expected one directory, got also " + aoti_dbg::quoted(program_.front()) + ".");
     EndingProcess process{folder_, pid,      whole_number<std::uint64_t>(since_unix_ns_).value_or(0),

@@ -18,6 +18,7 @@ class ReportCommand final : public Command {
   private:
     [[nodiscard]] int run_html() const;
 
+    std::string torch_trace_;
     std::string folder_ = "aoti_dbg/latest";
     std::string process_;  // a pid if the library started the command
     std::string since_unix_ns_;
