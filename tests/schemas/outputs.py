@@ -27,6 +27,7 @@ NAMES = {
     r"ranks\d*\.json": "diff-ranks",
     r"run\d+-call\d+\.json": "launch",
     r"manifest\.json": "bundle",
+    r"inspect\d*\.json": "inspect",
     r"models\.jsonl": "models",
     r"library\.json": "library",
 }
