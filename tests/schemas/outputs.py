@@ -28,6 +28,7 @@ NAMES = {
     r"run\d+-call\d+\.json": "launch",
     r"manifest\.json": "bundle",
     r"page\d*\.json": "page",
+    r"inspect\d*\.json": "inspect",
     r"models\.jsonl": "models",
     r"library\.json": "library",
 }
