@@ -64,7 +64,7 @@ std::string only_key(const Keys& keys, const NamedSite& site, const KeyOf& key_o
     return only;
 }
 
-/// Adds the stacks, whose lines can still be told apart, and the nodes.
+/// Adds the stacks and the nodes.
 void take(const KernelOrigin& from, Origin& origin) {
     origin.post_grad_nodes = from.post_grad_nodes;
     origin.pre_grad_nodes = from.pre_grad_nodes;
