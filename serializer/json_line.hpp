@@ -50,8 +50,8 @@ class JsonLine {
     bool parse(std::string_view line);
     [[nodiscard]] Value root() const { return count_ == 0 ? Value() : Value(this, 0, 1); }
 
-    /// A number for a name. Names with other numbers differ, and few names share one. Use it to tell the
-    /// members of an object apart in one pass.
+    /// A number for a name. Names with other numbers differ, and few names share one. Use it to switch
+    /// over the members of an object.
     static constexpr std::uint32_t tag_of(std::string_view key) {
         if (key.empty()) return 0;
         const auto byte = [](char c) { return std::uint32_t{static_cast<unsigned char>(c)}; };
