@@ -14,7 +14,8 @@ bool is_digit(char c) {
 }
 
 inline const char* past_blanks(const char* at, const char* end) {
-    while (at != end && (*at == ' ' || *at == '\t' || *at == '\r'))
+    // Our writer puts no blanks, and no other token starts with a smaller character.
+    while (at != end && static_cast<unsigned char>(*at) <= ' ' && (*at == ' ' || *at == '\t' || *at == '\r'))
         ++at;
     return at;
 }
