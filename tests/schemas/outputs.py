@@ -25,6 +25,7 @@ NAMES = {
     r"process(-\d+)?(\.\d+)?\.jsonl": "process",
     r"diff\d*\.json": "diff",
     r"ranks\d*\.json": "diff-ranks",
+    r"top\d*\.json": "top",
     r"run\d+-call\d+\.json": "launch",
     r"manifest\.json": "bundle",
     r"page\d*\.json": "page",
