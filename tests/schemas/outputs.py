@@ -29,8 +29,9 @@ NAMES = {
     r"manifest\.json": "bundle",
     r"models\.jsonl": "models",
     r"library\.json": "library",
+    r"timeline(-\d+)?(\.\d+)?\.jsonl": "timeline",
 }
-LINES = {"events", "index", "verdict", "process", "models"}
+LINES = {"events", "index", "verdict", "process", "models", "timeline"}
 
 
 def schema_of(path: pathlib.Path) -> str | None:
