@@ -34,6 +34,7 @@ void CallTimes::reuse(std::uint32_t thread) {
 void CallTimes::begin(std::uint64_t now, std::uint64_t seq) {
     const std::uint64_t position = count_.load(std::memory_order_relaxed);
     Entry& entry = at(position);
+    std::atomic_thread_fence(std::memory_order_release);
     entry.begin.store(now, std::memory_order_relaxed);
     entry.end.store(kOpen, std::memory_order_relaxed);
     entry.seq.store(seq, std::memory_order_relaxed);
@@ -85,6 +86,8 @@ std::uint64_t CallTimes::find(std::uint64_t start, std::uint64_t end) const {
         const bool ran = entry.end.load(std::memory_order_acquire) >= start;
         const std::uint64_t seq = entry.seq.load(std::memory_order_relaxed);
         const std::uint64_t parent = entry.parent.load(std::memory_order_relaxed);
+        // What was read counts only if it was not overwritten meanwhile.
+        std::atomic_thread_fence(std::memory_order_acquire);
         if (!is_kept(position)) return 0;
         if (ran) return seq;
         position = parent;
