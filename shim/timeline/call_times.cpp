@@ -34,11 +34,11 @@ void CallTimes::reuse(std::uint32_t thread) {
 void CallTimes::begin(std::uint64_t now, std::uint64_t seq) {
     const std::uint64_t position = count_.load(std::memory_order_relaxed);
     Entry& entry = at(position);
-    std::atomic_thread_fence(std::memory_order_release);
-    entry.begin.store(now, std::memory_order_relaxed);
-    entry.end.store(kOpen, std::memory_order_relaxed);
-    entry.seq.store(seq, std::memory_order_relaxed);
-    entry.parent.store(open_, std::memory_order_relaxed);
+    // The order shows a reader that the entry is being overwritten.
+    entry.begin.store(now, std::memory_order_release);
+    entry.end.store(kOpen, std::memory_order_release);
+    entry.seq.store(seq, std::memory_order_release);
+    entry.parent.store(open_, std::memory_order_release);
     open_ = position;
     count_.store(position + 1, std::memory_order_release);
 }
@@ -84,10 +84,9 @@ std::uint64_t CallTimes::find(std::uint64_t start, std::uint64_t end) const {
     for (std::uint64_t position = last_begun_by(end); position != kNone;) {
         const Entry& entry = at(position);
         const bool ran = entry.end.load(std::memory_order_acquire) >= start;
-        const std::uint64_t seq = entry.seq.load(std::memory_order_relaxed);
-        const std::uint64_t parent = entry.parent.load(std::memory_order_relaxed);
+        const std::uint64_t seq = entry.seq.load(std::memory_order_acquire);
+        const std::uint64_t parent = entry.parent.load(std::memory_order_acquire);
         // What was read counts only if it was not overwritten meanwhile.
-        std::atomic_thread_fence(std::memory_order_acquire);
         if (!is_kept(position)) return 0;
         if (ran) return seq;
         position = parent;

@@ -20,7 +20,7 @@ class SpanMatcher {
     /// A function with this correlation number submitted work during call `seq`.
     void submitted(std::uint32_t correlation, std::uint64_t seq);
 
-    /// Adds work whose call is to be found.
+    /// Adds work. take() finds its call.
     void add(std::uint32_t correlation, DeviceSpan span);
 
     /// Call this after the records of each buffer. Returns the spans whose call is known, or that have waited

@@ -30,7 +30,7 @@ class TimelineOutput {
     /// threads. `now` is in nanoseconds since the epoch.
     CallTimes* add_thread(std::uint32_t thread, std::uint64_t now);
 
-    /// Takes the records of one buffer, of which CUPTI dropped `dropped`.
+    /// Takes the records of one buffer. CUPTI dropped `dropped` records before it.
     void take(const cupti::Api& api, std::uint8_t* buffer, std::size_t used, std::size_t dropped);
 
     /// Ends the file. Later records are ignored.

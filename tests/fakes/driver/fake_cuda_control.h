@@ -38,7 +38,7 @@ struct fake_cuda_profiler {
     void (*called)(uint32_t function, uint32_t correlation, uint32_t thread, uint64_t start, uint64_t end);
     void (*ran)(const char* kernel, uint32_t correlation, uint64_t start, uint64_t end);
 };
-/* NULL: nobody profiles. */
+/* NULL: there is no profiler. */
 void fake_cuda_profile(const struct fake_cuda_profiler* profiler);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// What the software driver tells a profiler: which calls submitted work, and when the work ran. Nothing is
+// What the software driver reports to a profiler: which calls submitted work, and when the work ran. Nothing is
 // measured unless a profiler listens.
 #pragma once
 
