@@ -32,8 +32,9 @@ NAMES = {
     r"inspect\d*\.json": "inspect",
     r"models\.jsonl": "models",
     r"library\.json": "library",
+    r"timeline(-\d+)?(\.\d+)?\.jsonl": "timeline",
 }
-LINES = {"events", "index", "verdict", "process", "models"}
+LINES = {"events", "index", "verdict", "process", "models", "timeline"}
 
 
 def schema_of(path: pathlib.Path) -> str | None:
