@@ -145,7 +145,7 @@ class Pane {
     const cells = [[side, 'muted']];
     for (const member of ['mean', 'std', 'min', 'max']) {
       const value = tensor[T[member]];
-      cells.push([number(value), value === 'NaN' ? 'number is-bad' : 'number']);
+      cells.push([number(value), typeof value === 'string' ? 'number is-bad' : 'number']);
     }
     cells.push([number(tensor[T.zeros]), 'number zeros'], bad(tensor[T.nan]), bad(tensor[T.inf]));
     return make('tr', null, cells.map(([content, classes]) => make('td', { class: classes }, content)));
