@@ -5,6 +5,10 @@ const SHOWN_READERS = 6;
 // On paper, of the source before and after the line of the call.
 const PRINTED_LINES = 6;
 
+function statistics(tensor) {
+  return tensor.slice(T.mean, T.measuredAt);
+}
+
 class Pane {
   constructor(recording, onClose, onMove) {
     this.recording = recording;
@@ -188,8 +192,10 @@ class Pane {
       hash && make('div', { class: 'muted' }, 'Hash ', make('code', null, hash)),
       ...this.usesOf(row, argument),
     ].filter(Boolean);
-    return make('tbody', null, make('tr', { class: 'argument' }, name),
-      before.map((one) => this.numbersOf('before', one)), after.map((one) => this.numbersOf('after', one)),
+    const isSame = before.length === 1 && after.length === 1 && JSON.stringify(statistics(before[0])) === JSON.stringify(statistics(after[0]));
+    const lines = isSame ? [this.numbersOf('unchanged', after[0])]
+      : [...before.map((one) => this.numbersOf('before', one)), ...after.map((one) => this.numbersOf('after', one))];
+    return make('tbody', null, make('tr', { class: 'argument' }, name), lines,
       notes.length > 0 && make('tr', null, make('td', { colspan: 8, class: 'uses' }, notes)));
   }
 
@@ -214,10 +220,15 @@ class Pane {
     const series = this.recording.detailOf(row).series || {};
     const runs = decoded(series.runs);
     if (runs.length < 2) return null;
-    const charts = list(series.tensors).map((tensor) =>
-      seriesChart(`${this.recording.labelOf(row, tensor.argument)} ${text(tensor.side)}`, runs, tensor));
-    return charts.length > 0 && this.section('Over the runs',
-      make('p', { class: 'legend muted' }, 'Line: mean. Bands: mean ± std, min to max. Red: NaN.'), charts);
+    const title = (tensor) => `${this.recording.labelOf(row, tensor.argument)} ${text(tensor.side)}`;
+    // Weights would hide what changes.
+    const [changing, constant] = [false, true].map((wanted) => list(series.tensors).filter((tensor) => isConstant(tensor) === wanted));
+    if (changing.length + constant.length === 0) return null;
+    return this.section('Over the runs',
+      changing.length > 0 && make('p', { class: 'muted' }, 'Line: mean. Bands: mean ± std, min to max. Red: NaN.'),
+      changing.map((tensor) => seriesChart(title(tensor), runs, tensor)),
+      constant.length > 0 && make('p', { class: 'muted' }, `The same in all ${count(runs.length)} runs: `,
+        constant.map((tensor, index) => [index > 0 && ', ', make('code', null, title(tensor))])));
   }
 
   histograms(row) {

@@ -53,7 +53,9 @@ def series(draw: random.Random, runs: int, first_nan: int | None) -> dict:
         for name, value in zip(("mean", "std", "min", "max"), (mean, 0.3, mean - 1 - run * 0.02, mean + 1.1 + run * 0.03)):
             numbers[name].append("NaN" if is_bad else round(value, 5))
         numbers["nan"].append(3 if is_bad else 0)
-    return {"runs": list(range(1, runs + 1)), "tensors": [{"argument": 2, "side": "after", **numbers}]}
+    return {"runs": list(range(1, runs + 1)), "tensors": [
+        {"argument": 1, "side": "after", **{name: [1] * runs for name in ("mean", "std", "min", "max")}, "nan": {"rle": [0, runs]}},
+        {"argument": 2, "side": "after", **numbers}]}
 
 
 def sites_of(layers: int) -> list[dict]:
@@ -78,9 +80,10 @@ def details_of(draw: random.Random, rows: int, bad_row: int, runs: int) -> list[
     details = []
     for row in range(rows):
         is_bad = row >= bad_row
+        weight = tensor(draw, 1, 1)
         detail: dict = {
-            "before": [tensor(draw, 0, 0, 3 if row > bad_row else 0), tensor(draw, 1, 1)],
-            "after": [tensor(draw, 2, 0, 3 if is_bad else 0)],
+            "before": [tensor(draw, 0, 0, 3 if row > bad_row else 0), weight],
+            "after": [weight, tensor(draw, 2, 0, 3 if is_bad else 0)],
             "values": {"3": "4096"},
             "writers": [row - 1, -1, row, -1],
             "readers": [[row], [row], [row + 1] if row + 1 < rows else [], []],
