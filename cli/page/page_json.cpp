@@ -121,15 +121,15 @@ class PageText {
 
     /// Gives each row its details until no room is left. Statistics over runs come second.
     void choose_details(const RowJson& rows, std::size_t room) {
-        std::vector<std::uint32_t> wanted = important_;
-        std::erase_if(wanted, [&](std::uint32_t row) { return rows.number_of(row) < 0; });
+        std::vector<std::uint32_t> requested = important_;
+        std::erase_if(requested, [&](std::uint32_t row) { return rows.number_of(row) < 0; });
         details_.resize(chosen_.size());
         std::vector<bool> has_more(page_.rows.sites.size());
         std::size_t taken = 0;
-        for (; has_layouts_ && taken < wanted.size(); ++taken) {
-            const std::uint32_t site = page_.rows.rows[wanted[taken]].site;
+        for (; has_layouts_ && taken < requested.size(); ++taken) {
+            const std::uint32_t site = page_.rows.rows[requested[taken]].site;
             std::string more = has_more[site] ? std::string() : rows.more_of_site(site);
-            std::string detail = rows.detail(wanted[taken]);
+            std::string detail = rows.detail(requested[taken]);
             constexpr std::size_t kOfEach = 16;  // for the name in `more`, and the number of the detail
             const std::size_t cost = more.size() + detail.size() + 2 * kOfEach;
             if (cost > room) break;
@@ -138,17 +138,18 @@ class PageText {
             if (!more.empty())
                 more_ +=
                     (more_.empty() ? "\"" : ",\"") + std::to_string(rows.site_number(site)) + "\":" + more;
-            details_[static_cast<std::size_t>(rows.number_of(wanted[taken]))] = std::move(detail);
+            details_[static_cast<std::size_t>(rows.number_of(requested[taken]))] = std::move(detail);
         }
-        if (taken < wanted.size())
-            left_out_.push_back("statistics and arguments of " + counted(wanted.size() - taken, "call") +
+        if (taken < requested.size())
+            left_out_.push_back("statistics and arguments of " + counted(requested.size() - taken, "call") +
                                 ": events.jsonl has them");
-        choose_series(rows, {wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(taken)}, room);
+        choose_series(rows, {requested.begin(), requested.begin() + static_cast<std::ptrdiff_t>(taken)},
+                      room);
     }
 
-    void choose_series(const RowJson& rows, const std::vector<std::uint32_t>& wanted, std::size_t room) {
+    void choose_series(const RowJson& rows, const std::vector<std::uint32_t>& requested, std::size_t room) {
         std::uint64_t without = 0;
-        for (const std::uint32_t row : wanted) {
+        for (const std::uint32_t row : requested) {
             const std::string series = rows.series(row);
             if (series.empty()) continue;
             if (series.size() + 1 > room) {

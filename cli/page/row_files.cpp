@@ -117,6 +117,8 @@ class RowFileReader {
             const EventSide side = is_end ? row.side : is_after ? EventSide::after : EventSide::before;
             for (const RowTensor& tensor : is_after ? row.after : row.before) {
                 const SiteArgument& argument = page_.rows.sites[row.site].arguments[tensor.argument];
+                // A tensor that the call only reads is the same after it.
+                if (is_after && argument.role == Role::reads && !is_end) continue;
                 const std::optional<TensorFiles::Saved> saved =
                     tensors.saved_at({side, row.run, row.call, argument.position, argument.label});
                 if (!saved || !folder_.has(saved->file)) continue;
