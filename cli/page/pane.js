@@ -151,7 +151,8 @@ class Pane {
       const value = tensor[T[member]];
       cells.push([number(value), typeof value === 'string' ? 'number is-bad' : 'number']);
     }
-    cells.push([number(tensor[T.zeros]), 'number zeros'], bad(tensor[T.nan]), bad(tensor[T.inf]));
+    // A confidential page leaves the zeros out.
+    cells.push([number(this.recording.data.confidential ? null : tensor[T.zeros]), 'number zeros'], bad(tensor[T.nan]), bad(tensor[T.inf]));
     return make('tr', null, cells.map(([content, classes]) => make('td', { class: classes }, content)));
   }
 
@@ -233,7 +234,8 @@ class Pane {
 
   histograms(row) {
     const found = list(this.recording.detailOf(row).histograms)
-      .filter((one) => list(one.counts).length > 0 && list(one.edges).length > 1)
+      .map((one) => ({ ...one, edges: decoded(one.edges), counts: decoded(one.counts) }))
+      .filter((one) => one.counts.length > 0 && one.edges.length > 1)
       .map((one) => histogram(`${this.recording.labelOf(row, one.argument)} ${text(one.side)}`, one.edges, one.counts));
     return found.length > 0 && this.section('Histogram', found);
   }
