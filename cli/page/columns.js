@@ -26,7 +26,7 @@ function statistic(side, member, title, rank, width = 74) {
     value: main(side, member), show: shown(side, member) };
 }
 
-// The sign that stands before a call: what is worst about it.
+// The sign of a call: the worst of what happened to it.
 function sign(recording, row) {
   if (recording.has(row, FLAGS.failed)) return ['✕', 'failed'];
   if (recording.has(row, FLAGS.finding)) return ['●', 'has a finding'];

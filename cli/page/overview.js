@@ -1,4 +1,4 @@
-// What stands above the calls: the verdict, the findings, the comparison. Also the tabs with kernels and processes.
+// Above the calls: the verdict, the findings, the comparison. Also the tabs with kernels and processes.
 
 const SHOWN_FINDINGS = 3;
 const STATES = { failure: 'Failed', findings: 'Findings', clean: 'No findings', nothing: 'Nothing recorded' };

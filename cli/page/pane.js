@@ -223,7 +223,8 @@ class Pane {
     if (runs.length < 2) return null;
     const title = (tensor) => `${this.recording.labelOf(row, tensor.argument)} ${text(tensor.side)}`;
     // Weights would hide what changes.
-    const [changing, constant] = [false, true].map((wanted) => list(series.tensors).filter((tensor) => isConstant(tensor) === wanted));
+    const [changing, constant] = [false, true].map((isRequested) =>
+      list(series.tensors).filter((tensor) => isConstant(tensor) === isRequested));
     if (changing.length + constant.length === 0) return null;
     return this.section('Over the runs',
       changing.length > 0 && make('p', { class: 'muted' }, 'Line: mean. Bands: mean ± std, min to max. Red: NaN.'),
