@@ -195,10 +195,29 @@ class PageText {
     std::vector<std::string> details_;  // of the chosen rows; without the closing brace
 };
 
+/// Drops the sources and half of the findings. Returns false if there was nothing to drop.
+bool shorten(Page& page) {
+    const std::size_t all =
+        page.sources.size() + page.findings.size() + page.processes.size() + page.rows.models.size();
+    page.sources.clear();
+    page.source_of_site.clear();
+    page.source_of_kernel.clear();
+    page.findings.resize(page.findings.size() / 2);
+    page.verdict.report.clear();
+    for (PageProcess& process : page.processes)
+        process.notes.clear();
+    page.left_out.assign(1, "sources, and some of the findings: the folder has them");
+    return page.sources.size() + page.findings.size() + page.processes.size() + page.rows.models.size() < all;
+}
+
 }  // namespace
 
-std::string page_json(const Page& page, std::size_t most_bytes) {
-    return PageText(page, most_bytes).render();
+std::string page_json(Page& page, std::size_t most_bytes) {
+    std::string text = PageText(page, most_bytes).render();
+    // Only names and texts of an unusual length get here.
+    while (text.size() > most_bytes && shorten(page))
+        text = PageText(page, most_bytes).render();
+    return text;
 }
 
 }  // namespace aoti_dbg::cli
