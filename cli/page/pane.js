@@ -171,6 +171,13 @@ class Pane {
     return parts.map((part) => make('div', null, part));
   }
 
+  // Many elements would push the statistics away.
+  value(value) {
+    if (value === undefined || value === null) return null;
+    const words = text(value);
+    return words.length > 60 ? folded('Values', false, make('pre', { tabindex: 0 }, words.trim())) : make('span', { class: 'what' }, `= ${words}`);
+  }
+
   argument(row, argument, known, detail) {
     const { recording } = this;
     const tensorsOf = (side) => list(detail[side]).filter((one) => one[T.argument] === argument);
@@ -184,7 +191,7 @@ class Pane {
       role && make('span', { class: 'badge' }, role),
       known.parameter && make('span', { class: 'muted' }, ` ${text(known.parameter)}`),
       tensor && make('span', { class: 'what' }, recording.layoutText(tensor[T.layout])),
-      value !== undefined && value !== null && make('span', { class: 'what' }, `= ${text(value)}`));
+      this.value(value));
     const earlier = (before.find((one) => one[T.measuredAt] !== -1) || [])[T.measuredAt];
     const hash = tensor && tensor[T.hash];
     const notes = [
@@ -194,7 +201,7 @@ class Pane {
       ...this.usesOf(row, argument),
     ].filter(Boolean);
     const isSame = before.length === 1 && after.length === 1 && JSON.stringify(statistics(before[0])) === JSON.stringify(statistics(after[0]));
-    const lines = isSame ? [this.numbersOf('unchanged', after[0])]
+    const lines = isSame ? [this.numbersOf('both', after[0])]
       : [...before.map((one) => this.numbersOf('before', one)), ...after.map((one) => this.numbersOf('after', one))];
     return make('tbody', null, make('tr', { class: 'argument' }, name), lines,
       notes.length > 0 && make('tr', null, make('td', { colspan: 8, class: 'uses' }, notes)));
