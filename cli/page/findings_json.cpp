@@ -12,6 +12,12 @@ std::int64_t number_or_none(std::uint32_t number) {
     return number == ~std::uint32_t{0} ? -1 : std::int64_t{number};
 }
 
+/// Texts of a finding have no limit of their own.
+std::string cut_text(const std::string& text) {
+    constexpr std::size_t kMost = 2000;
+    return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
 void append_number_member(std::string_view name, std::int64_t number, std::string& out) {
     append_name(name, out);
     append_integer(number, out);
@@ -47,12 +53,12 @@ std::string confidential_sentence(const Finding& finding) {
 void append_tensor(const FindingTensor& tensor, bool is_confidential, std::string& out) {
     append_name("tensor", out);
     out += '{';
-    append_text_member("label", tensor.label, out);
-    append_some_text("fqn", tensor.original_fqn, out);
+    append_text_member("label", cut_text(tensor.label), out);
+    append_some_text("fqn", cut_text(tensor.original_fqn), out);
     std::string what = shape_text(tensor);
     if (!is_confidential && tensor.scalar.empty()) what += (what.empty() ? "" : ", ") + measured_text(tensor);
     if (!is_confidential && !tensor.scalar.empty()) what = tensor.scalar;
-    append_some_text("what", what, out);
+    append_some_text("what", cut_text(what), out);
     out += '}';
 }
 
@@ -70,11 +76,12 @@ void append_finding(const Page& page, const PageFinding& one, const RowJson& row
     const std::uint32_t code = code_of(finding);
     if (code != 0) append_text_member("code", code_text(code), out);
     append_text_member("sentence",
-                       page.is_confidential ? confidential_sentence(finding) : sentence_of(finding), out);
+                       page.is_confidential ? confidential_sentence(finding) : cut_text(sentence_of(finding)),
+                       out);
     const std::uint32_t kernel =
         one.row == kNoIndex32 ? kNoIndex32 : page.rows.sites[page.rows.rows[one.row].site].kernel;
     append_number_member("kernel", number_or_none(kernel), out);
-    append_some_text("kernel_name", finding.kernel, out);
+    append_some_text("kernel_name", cut_text(finding.kernel), out);
     append_number_member("process", number_or_none(one.process), out);
     append_number_member("model", number_or_none(one.model), out);
     append_number_member("run", number_or_none(finding.run), out);
@@ -82,15 +89,15 @@ void append_finding(const Page& page, const PageFinding& one, const RowJson& row
     append_number_member("row", one.row == kNoIndex32 ? -1 : rows.number_of(one.row), out);
     append_count_member("line", finding.line, out);
     append_tensor(finding.tensor, page.is_confidential, out);
-    append_some_text("writer", writer_of(finding), out);
+    append_some_text("writer", cut_text(writer_of(finding)), out);
     append_count_member("count", one.count, out);
-    append_some_text("suppression", finding.suppression, out);
+    append_some_text("suppression", cut_text(finding.suppression), out);
     if (!page.is_confidential) {
-        append_some_text("repeat", one.repeat, out);
-        append_some_text("expected", finding.expected, out);
-        append_some_text("found", finding.found, out);
-        append_some_text("advice", finding.advice, out);
-        append_texts_member("notes", finding.notes, out);
+        append_some_text("repeat", cut_text(one.repeat), out);
+        append_some_text("expected", cut_text(finding.expected), out);
+        append_some_text("found", cut_text(finding.found), out);
+        append_some_text("advice", cut_text(finding.advice), out);
+        if (finding.notes.size() < 20) append_texts_member("notes", finding.notes, out);
     }
     out += '}';
 }

@@ -121,15 +121,15 @@ class PageText {
 
     /// Gives each row its details until no room is left. Statistics over runs come second.
     void choose_details(const RowJson& rows, std::size_t room) {
-        std::vector<std::uint32_t> wanted = important_;
-        std::erase_if(wanted, [&](std::uint32_t row) { return rows.number_of(row) < 0; });
+        std::vector<std::uint32_t> requested = important_;
+        std::erase_if(requested, [&](std::uint32_t row) { return rows.number_of(row) < 0; });
         details_.resize(chosen_.size());
         std::vector<bool> has_more(page_.rows.sites.size());
         std::size_t taken = 0;
-        for (; has_layouts_ && taken < wanted.size(); ++taken) {
-            const std::uint32_t site = page_.rows.rows[wanted[taken]].site;
+        for (; has_layouts_ && taken < requested.size(); ++taken) {
+            const std::uint32_t site = page_.rows.rows[requested[taken]].site;
             std::string more = has_more[site] ? std::string() : rows.more_of_site(site);
-            std::string detail = rows.detail(wanted[taken]);
+            std::string detail = rows.detail(requested[taken]);
             constexpr std::size_t kOfEach = 16;  // for the name in `more`, and the number of the detail
             const std::size_t cost = more.size() + detail.size() + 2 * kOfEach;
             if (cost > room) break;
@@ -138,17 +138,18 @@ class PageText {
             if (!more.empty())
                 more_ +=
                     (more_.empty() ? "\"" : ",\"") + std::to_string(rows.site_number(site)) + "\":" + more;
-            details_[static_cast<std::size_t>(rows.number_of(wanted[taken]))] = std::move(detail);
+            details_[static_cast<std::size_t>(rows.number_of(requested[taken]))] = std::move(detail);
         }
-        if (taken < wanted.size())
-            left_out_.push_back("statistics and arguments of " + counted(wanted.size() - taken, "call") +
+        if (taken < requested.size())
+            left_out_.push_back("statistics and arguments of " + counted(requested.size() - taken, "call") +
                                 ": events.jsonl has them");
-        choose_series(rows, {wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(taken)}, room);
+        choose_series(rows, {requested.begin(), requested.begin() + static_cast<std::ptrdiff_t>(taken)},
+                      room);
     }
 
-    void choose_series(const RowJson& rows, const std::vector<std::uint32_t>& wanted, std::size_t room) {
+    void choose_series(const RowJson& rows, const std::vector<std::uint32_t>& requested, std::size_t room) {
         std::uint64_t without = 0;
-        for (const std::uint32_t row : wanted) {
+        for (const std::uint32_t row : requested) {
             const std::string series = rows.series(row);
             if (series.empty()) continue;
             if (series.size() + 1 > room) {
@@ -194,10 +195,29 @@ class PageText {
     std::vector<std::string> details_;  // of the chosen rows; without the closing brace
 };
 
+/// Drops the sources and half of the findings. Returns false if there was nothing to drop.
+bool shorten(Page& page) {
+    const std::size_t all =
+        page.sources.size() + page.findings.size() + page.processes.size() + page.rows.models.size();
+    page.sources.clear();
+    page.source_of_site.clear();
+    page.source_of_kernel.clear();
+    page.findings.resize(page.findings.size() / 2);
+    page.verdict.report.clear();
+    for (PageProcess& process : page.processes)
+        process.notes.clear();
+    page.left_out.assign(1, "sources, and some of the findings: the folder has them");
+    return page.sources.size() + page.findings.size() + page.processes.size() + page.rows.models.size() < all;
+}
+
 }  // namespace
 
-std::string page_json(const Page& page, std::size_t most_bytes) {
-    return PageText(page, most_bytes).render();
+std::string page_json(Page& page, std::size_t most_bytes) {
+    std::string text = PageText(page, most_bytes).render();
+    // Only names and texts of an unusual length get here.
+    while (text.size() > most_bytes && shorten(page))
+        text = PageText(page, most_bytes).render();
+    return text;
 }
 
 }  // namespace aoti_dbg::cli

@@ -9,6 +9,7 @@
 
 namespace aoti_dbg::cli {
 
-std::string page_json(const Page& page, std::size_t most_bytes);
+/// May shorten the lists of the page.
+std::string page_json(Page& page, std::size_t most_bytes);
 
 }  // namespace aoti_dbg::cli

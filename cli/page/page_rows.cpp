@@ -225,7 +225,10 @@ void PageRows::take_place(PageRow& row, std::size_t hint, const ArgumentPlace& p
 }
 
 void PageRows::keep_values(PageRow& row, std::uint16_t argument, std::span<const std::byte> values) {
-    if (value_bytes_ > kMostValueBytes) return;
+    if (value_bytes_ > kMostValueBytes) {
+        ++values_beyond;
+        return;
+    }
     std::vector<std::byte>& kept = entry_of(row.values, argument);
     value_bytes_ += values.size() - std::min(values.size(), kept.size());
     kept.assign(values.begin(), values.end());
@@ -243,7 +246,7 @@ void PageRows::take_arguments(PageRow& row, const MeasuredCall& call) {
         if (number > 0xffff) continue;
         const auto own = static_cast<std::uint16_t>(number);
         if (argument.tensor == nullptr) {
-            if (shows) entry_of(row.texts, own) = argument.scalar;
+            if (shows) entry_of(row.texts, own) = argument.scalar.substr(0, kLongestName);
             continue;
         }
         RowTensor& tensor = scratch_.emplace_back(row_tensor(argument));
@@ -273,6 +276,7 @@ void PageRows::take_arguments(PageRow& row, const MeasuredCall& call) {
 
 void PageRows::take_series(PageRow& row, std::uint32_t run, const std::vector<RowTensor>& tensors) {
     const bool is_measured = std::ranges::any_of(tensors, &RowTensor::is_measured);
+    if (is_measured && points_ > kMostPoints && row.runs > 1) ++points_beyond;
     if (row.series == nullptr || !is_measured || points_ > kMostPoints) return;
     const std::size_t before = row.series->points().size();
     if (row.series->wants(rows.size() <= kFewRows ? kSeriesOfFew : kSeriesOfMany)) {

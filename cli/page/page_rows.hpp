@@ -21,6 +21,8 @@ namespace aoti_dbg::cli {
 inline constexpr std::uint32_t kNoIndex32 = ~std::uint32_t{0};
 inline constexpr std::size_t kMostRows = 100'000;
 inline constexpr std::size_t kMostSites = kMostRows;
+/// Longer names are cut.
+inline constexpr std::size_t kLongestName = 500;
 
 enum RowFlags : std::uint8_t {
     kHasNan = 1,
@@ -157,6 +159,10 @@ class PageRows {
     std::vector<PageLayout> layouts;
     std::vector<std::string> dtypes;
     std::vector<PageRow> rows;
+    // What the limits leave out.
+    std::uint64_t points_beyond = 0;
+    std::uint64_t values_beyond = 0;
+    std::uint64_t layouts_beyond = 0;
     std::uint64_t calls_beyond = 0;  // of rows beyond the limit
     struct Sequence {
         std::uint64_t sequence = 0;

@@ -97,12 +97,12 @@ class SourceReader {
     }
 
     void take_kernels(std::uint32_t model, std::string_view text) {
-        std::set<std::uint32_t> wanted;
+        std::set<std::uint32_t> requested;
         for (const PageSite& site : page_.rows.sites)
             if (site.model == model && page_.rows.kernels[site.kernel].kind == "triton" &&
                 page_.source_of_kernel[site.kernel] == kNoIndex32)
-                wanted.insert(site.kernel);
-        for (const std::uint32_t kernel : wanted) {
+                requested.insert(site.kernel);
+        for (const std::uint32_t kernel : requested) {
             const std::string& name = page_.rows.kernels[kernel].name;
             const std::string_view source = find_kernel_source(text, name);
             if (source.empty()) continue;

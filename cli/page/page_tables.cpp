@@ -38,6 +38,21 @@ class Key {
     std::uint64_t hash_ = kFnvBegin;
 };
 
+std::string cut_name(const std::string& name) {
+    return name.substr(0, kLongestName);
+}
+
+/// A fused kernel can have hundreds of nodes.
+std::vector<std::string> cut_list(const std::vector<std::string>& names) {
+    constexpr std::size_t kMostNames = 100;
+    std::vector<std::string> cut;
+    for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
+        cut.push_back(cut_name(names[i]));
+    if (names.size() > kMostNames)
+        cut.push_back("and " + std::to_string(names.size() - kMostNames) + " more");
+    return cut;
+}
+
 /// Returns the bytes from the first element to the end of the last, or 0 if they are unknown.
 std::uint64_t extent_of(const TensorFacts& facts, std::uint64_t bytes, std::uint64_t element) {
     if (facts.is_contiguous || facts.strides.size() != facts.sizes.size() || bytes == 0) return bytes;
@@ -78,7 +93,7 @@ std::uint32_t PageRows::new_kernel(std::string_view name, std::string_view kind)
     const std::uint32_t known = index_in(kernel_by_key_, key);
     if (known != kNoIndex32) return known;
     PageKernel& kernel = kernels.emplace_back();
-    kernel.name = name;
+    kernel.name = name.substr(0, kLongestName);
     kernel.kind = kind;
     return kernel_by_key_[key] = last_of(kernels);
 }
@@ -104,10 +119,10 @@ std::uint32_t PageRows::site_index(const SiteFacts& facts, std::uint32_t model) 
         PageSite& site = sites.emplace_back();
         site.model = model;
         site.line = facts.line;
-        site.source = facts.source;
-        site.source_nodes = facts.source_nodes;
-        site.aten = facts.original_aten;
-        site.python = facts.python_stack;
+        site.source = cut_name(facts.source);
+        site.source_nodes = cut_list(facts.source_nodes);
+        site.aten = cut_list(facts.original_aten);
+        site.python = cut_list(facts.python_stack);
         site.kernel = new_kernel(facts.kernel, facts.kind);
     }
     known_sites_.make_room();
@@ -132,12 +147,14 @@ std::uint32_t PageRows::argument_index(const ArgumentFacts& facts, std::uint32_t
         known != nullptr && known->site == site)
         return known->argument;
     std::vector<SiteArgument>& all = sites[site].arguments;
+    const std::string label = cut_name(facts.label);
+    const std::string parameter = cut_name(facts.parameter);
     const auto found = std::ranges::find_if(all, [&](const SiteArgument& one) {
-        return one.label == facts.label && one.parameter == facts.parameter && one.role == facts.role;
+        return one.label == label && one.parameter == parameter && one.role == facts.role;
     });
     const auto index = static_cast<std::uint32_t>(found - all.begin());
     if (found == all.end())
-        all.push_back({facts.label, facts.original_fqn, facts.parameter, facts.role, facts.position});
+        all.push_back({label, cut_name(facts.original_fqn), parameter, facts.role, facts.position});
     known_arguments_.make_room();
     known_arguments_.add(facts.number) = {site, index};
     return index;
@@ -146,7 +163,7 @@ std::uint32_t PageRows::argument_index(const ArgumentFacts& facts, std::uint32_t
 std::uint32_t PageRows::dtype_index(const std::string& dtype) {
     const std::uint32_t known = index_in(dtype_by_text_, dtype);
     if (known != kNoIndex32) return known;
-    dtypes.push_back(dtype);
+    dtypes.push_back(cut_name(dtype));
     return dtype_by_text_[dtype] = last_of(dtypes);
 }
 
@@ -162,7 +179,10 @@ std::uint32_t PageRows::layout_index(const TensorFacts& facts) {
     const std::uint64_t key = parts.hash();
     std::uint32_t index = index_in(layout_by_key_, key);
     if (index == kNoIndex32) {
-        if (layouts.size() == kMostLayouts) return kNoIndex32;
+        if (layouts.size() == kMostLayouts) {
+            ++layouts_beyond;
+            return kNoIndex32;
+        }
         index = layout_by_key_[key] = static_cast<std::uint32_t>(layouts.size());
         PageLayout layout;
         layout.facts = facts;

@@ -52,6 +52,7 @@ std::vector<ProcessFiles> processes_in(const RecordedFolder& folder) {
         files.recorded.start_unix_ns = rest.start_ns;
         files.recorded.folder = parent_of(rest.path);
         files.events.push_back(rest.path);
+        files.timelines = take_lines(files.recorded, timelines);
     }
     // index.jsonl is in a folder of the process's folder.
     for (const ProcessLines& index : indexes) {
@@ -71,6 +72,10 @@ void note_limits(Page& page) {
                                 std::to_string(kMostRows) + " places in the models");
     if (rows.sequences_beyond != 0)
         page.left_out.push_back("device times of " + std::to_string(rows.sequences_beyond) + " calls");
+    if (rows.points_beyond != 0)
+        page.left_out.emplace_back("statistics of later runs, in the charts over runs");
+    if (rows.values_beyond != 0) page.left_out.emplace_back("elements of some small tensors");
+    if (rows.layouts_beyond != 0) page.left_out.emplace_back("shapes of some tensors");
     std::uint64_t shown = 0;
     for (const PageFinding& finding : page.findings)
         shown += finding.count;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "base/clean_text.hpp"
 #include "base/shell_text.hpp"
@@ -117,6 +118,8 @@ class RowFileReader {
             const EventSide side = is_end ? row.side : is_after ? EventSide::after : EventSide::before;
             for (const RowTensor& tensor : is_after ? row.after : row.before) {
                 const SiteArgument& argument = page_.rows.sites[row.site].arguments[tensor.argument];
+                // A tensor that the call only reads is the same after it.
+                if (is_after && argument.role == Role::reads && !is_end) continue;
                 const std::optional<TensorFiles::Saved> saved =
                     tensors.saved_at({side, row.run, row.call, argument.position, argument.label});
                 if (!saved || !folder_.has(saved->file)) continue;
@@ -128,10 +131,10 @@ class RowFileReader {
     }
 
     void add_histogram(const std::string& path, std::uint16_t argument, bool is_after, RowFiles& files) {
-        if (histograms_ == kMostHistograms) return;
+        if (histograms_ == kMostHistograms) return note_histograms();
         std::error_code failed;
         const std::uint64_t bytes = fs::file_size(path, failed);
-        if (failed || bytes > kMostHistogramBytes - histogram_bytes_) return;
+        if (failed || bytes > kMostHistogramBytes - histogram_bytes_) return note_histograms();
         histogram_bytes_ += bytes;
         PageHistogram histogram = histogram_of(path);
         if (histogram.counts.empty()) return;
@@ -141,9 +144,15 @@ class RowFileReader {
         files.histograms.push_back(std::move(histogram));
     }
 
+    void note_histograms() {
+        if (std::exchange(has_noted_, true)) return;
+        page_.left_out.emplace_back("histograms of further tensors: aoti-dbg show FILE.pt prints them");
+    }
+
     const RecordedFolder& folder_;
     std::string page_folder_;
     Page& page_;
+    bool has_noted_ = false;
     std::size_t histograms_ = 0;
     std::uint64_t histogram_bytes_ = 0;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::string> launches_;

@@ -213,7 +213,7 @@ void RowJson::append_values(const PageRow& row, std::string& out) const {
         if (place == row.places.end() || place->layout == kNoIndex32) continue;
         std::string text;
         aoti_dbg::append_values(page_.rows.layouts[place->layout].facts, bytes, text);
-        append_text_member(std::to_string(argument), text, out);
+        if (!text.empty()) append_text_member(std::to_string(argument), text, out);
     }
     out += '}';
 }

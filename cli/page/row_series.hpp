@@ -45,8 +45,8 @@ class RowSeries {
 
     /// Returns true if the run at this place in the order belongs to the series, after making room for it.
     bool wants(std::size_t most) {
-        const bool is_wanted = next_++ % stride_ == 0;
-        if (!is_wanted) return false;
+        const bool is_member = next_++ % stride_ == 0;
+        if (!is_member) return false;
         if (runs_.size() < most) return true;
         thin();
         return (next_ - 1) % stride_ == 0;

@@ -49,7 +49,8 @@ struct Recording {
         return std::move(page.value());
     }
     [[nodiscard]] Json data(bool is_confidential = false) const {
-        Json data = Json::parse(page_json(page(is_confidential), kMuch), nullptr, false);
+        Page read = page(is_confidential);
+        Json data = Json::parse(page_json(read, kMuch), nullptr, false);
         REQUIRE(data.is_object());
         return data;
     }
@@ -127,7 +128,7 @@ TEST_CASE("A number has five digits, and one that is not finite is a string") {
 TEST_CASE("A page keeps its limit and says what it leaves out") {
     const Recording recording;
     recording.write(many_calls(5000));
-    const Page page = recording.page();
+    Page page = recording.page();
     for (const std::size_t most : {60'000U, 250'000U, 4'000'000U}) {
         CAPTURE(most);
         const std::string text = page_json(page, most);
@@ -144,6 +145,43 @@ TEST_CASE("A page keeps its limit and says what it leaves out") {
     }
 }
 
+TEST_CASE("A page keeps its limit with findings of any length") {
+    const Recording recording;
+    std::string text = kHeader;
+    for (int i = 0; i < 100; ++i) {
+        Finding finding;
+        finding.kernel = "triton_poi_fused_" + std::to_string(i) + std::string(3000, '<');
+        finding.tensor.label = std::string(3000, '&');
+        append_finding_json(finding, text);
+    }
+    recording.write(text);
+    Page page = recording.page();
+    CHECK(page.findings.size() == 100);
+    const std::string json = page_json(page, 200'000);
+    CHECK(json.size() <= 200'000);
+    const Json data = Json::parse(json, nullptr, false);
+    REQUIRE(data.is_object());
+    CHECK(!data["recorded"]["left_out"].empty());
+    CHECK(data["recorded"]["findings"] == 100);
+}
+
+TEST_CASE("Times on the device come from the timeline") {
+    const Recording recording;
+    recording.write(many_calls(3));
+    std::ofstream(recording.folder() + "/timeline.jsonl")
+        << R"({"event":"header","format":"aoti-dbg-timeline","version":1,"pid":4242,"source":"cupti","library":"0.1.0"})"
+        << "\n"
+        << R"({"event":"span","seq":2,"kernel":"k","kind":"kernel","start_ns":100,"end_ns":350,"device":0,"stream":"0x7"})"
+        << "\n{\"event\":\"span\",\"seq\":2,\"start_ns\":400,\"end_ns\":450}\nnot JSON\n"
+        << R"({"event":"span","seq":9,"start_ns":1,"end_ns":2})"
+        << "\n";
+    const Json data = recording.data();
+    CHECK(test::column(data["rows"]["device_ns"]) == std::vector<std::int64_t>{0, 300, 0});
+    CHECK(data["kernels"][1]["time"] == "device");
+    CHECK(data["kernels"][1]["time_ns"] == 300);
+    CHECK(data["kernels"][0]["time"] == "host");
+}
+
 TEST_CASE("Hostile names are text in the page, and damaged lines are counted") {
     const Recording recording;
     const std::string evil = R"(</script><script>alert(1)</script>)";
@@ -153,7 +191,8 @@ TEST_CASE("Hostile names are text in the page, and damaged lines are counted") {
         "\xFF\",\"run\":0,\"call\":0,\"model\":0,\"seq\":1,\"arguments\":[{\"label\":\"<img onerror=x>\","
         "\"value\":\"<b>\"}]}\nnot JSON\n" +
         R"({"event":"call","side":"after","kernel":"k","run":0,"call":1,"model":0,"seq":2})" + "\n");
-    const std::string page = page_with(page_json(recording.page(), kMuch));
+    Page read = recording.page();
+    const std::string page = page_with(page_json(read, kMuch));
     const Json data = test::data_in(page);
     REQUIRE(data.is_object());
     CHECK(page.find("<script>alert") == std::string::npos);
@@ -184,8 +223,10 @@ TEST_CASE("A confidential page has hashes, shapes and names only") {
         renderer.render(event, text);
     }
     recording.write(text);
-    const std::string open = page_json(recording.page(), kMuch);
-    const std::string closed = page_json(recording.page(true), kMuch);
+    Page all = recording.page();
+    Page few = recording.page(true);
+    const std::string open = page_json(all, kMuch);
+    const std::string closed = page_json(few, kMuch);
     for (const char* secret : {"1234.5", "password", "secret", "infer.py", "node7", "/home/me"}) {
         CAPTURE(secret);
         CHECK(open.find(secret) != std::string::npos);
@@ -222,7 +263,7 @@ TEST_CASE("Any bytes make a page") {
         for (std::uint64_t i = random.below(20) + 1; i > 0; --i)
             text[random.below(text.size())] = static_cast<char>(random.below(256));
         recording.write(text.substr(0, random.below(text.size())));
-        const Result<Page> page = read_page({recording.folder(), recording.folder(), round % 2 == 0});
+        Result<Page> page = read_page({recording.folder(), recording.folder(), round % 2 == 0});
         if (page.ok()) CHECK(Json::parse(page_json(page.value(), kMuch), nullptr, false).is_object());
     }
 }
