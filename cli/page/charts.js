@@ -35,6 +35,11 @@ function band(className, lows, highs, x, y) {
   });
 }
 
+function isConstant(tensor) {
+  return ['mean', 'std', 'min', 'max', 'nan'].every((member) => new Set(decoded(tensor[member])).size <= 1) &&
+    decoded(tensor.nan).every((nan) => !nan);
+}
+
 function seriesWords(runs, numbers, index) {
   const { mean, std, min, max, nan } = numbers;
   const parts = [['mean', mean], ['std', std], ['min', min], ['max', max]]

@@ -1,4 +1,4 @@
-// The columns of the table of calls. Where the table is narrow, those with the highest `rank` go first.
+// The columns of the table of calls. A narrow table has those with the lowest `rank`.
 
 function main(side, member) {
   return (recording, row) => {
@@ -26,7 +26,7 @@ function statistic(side, member, title, rank, width = 74) {
     value: main(side, member), show: shown(side, member) };
 }
 
-// The sign that stands before a call: what is worst about it.
+// The sign of a call: the worst of what happened to it.
 function sign(recording, row) {
   if (recording.has(row, FLAGS.failed)) return ['✕', 'failed'];
   if (recording.has(row, FLAGS.finding)) return ['●', 'has a finding'];
@@ -44,27 +44,27 @@ const COLUMNS = [
   { name: 'process', title: 'Process', width: 76, rank: 5, kind: 'text',
     value: (recording, row) => recording.columns.process[row],
     show: (recording, row) => recording.processName(recording.columns.process[row]) },
-  { name: 'model', title: 'Model', width: 84, rank: 12, kind: 'text',
+  { name: 'model', title: 'Model', width: 84, rank: 14, kind: 'text',
     value: (recording, row) => text(recording.modelOf(row).name), show: (recording, row) => text(recording.modelOf(row).name) },
   { name: 'call', title: 'Call', width: 54, rank: 1, kind: 'number',
     value: (recording, row) => recording.columns.call[row],
     show: (recording, row) => (recording.columns.call[row] < 0 ? '' : String(recording.columns.call[row])) },
   { name: 'kernel', title: 'Kernel', width: 250, grow: 3, rank: 0, kind: 'name',
     value: (recording, row) => recording.kernelName(row), show: (recording, row) => recording.kernelName(row) },
-  { name: 'op', title: 'ATen op', width: 104, grow: 1, rank: 10, kind: 'text',
+  { name: 'op', title: 'ATen op', width: 104, grow: 1, rank: 12, kind: 'text',
     value: (recording, row) => list(recording.siteOf(row).aten).join(' '),
     show: (recording, row) => list(recording.siteOf(row).aten).map((one) => text(one).replace(/^aten\./, '')).join(', ') },
-  { name: 'before-label', title: 'Tensor', group: 'before', width: 84, rank: 9, kind: 'text',
+  { name: 'before-label', title: 'Tensor', group: 'before', width: 84, rank: 11, kind: 'text',
     value: labelOfMain('before'), show: labelOfMain('before') },
   statistic('before', 'mean', 'Mean', 4),
   statistic('before', 'std', 'Std', 15),
-  statistic('before', 'min', 'Min', 13),
-  statistic('before', 'max', 'Max', 14),
-  statistic('before', 'nan', 'NaN', 11, 50),
+  statistic('before', 'min', 'Min', 7),
+  statistic('before', 'max', 'Max', 8),
+  statistic('before', 'nan', 'NaN', 13, 50),
   { name: 'after-label', title: 'Tensor', group: 'after', width: 84, rank: 3, kind: 'text',
     value: labelOfMain('after'), show: labelOfMain('after') },
   statistic('after', 'mean', 'Mean', 1),
-  statistic('after', 'std', 'Std', 8),
+  statistic('after', 'std', 'Std', 10),
   statistic('after', 'min', 'Min', 6),
   statistic('after', 'max', 'Max', 6),
   statistic('after', 'nan', 'NaN', 1, 50),
@@ -73,7 +73,7 @@ const COLUMNS = [
     value: (recording, row) => recording.time(row) || NaN, show: (recording, row) => duration(recording.time(row)) },
   { name: 'bytes', title: 'Bytes', width: 74, rank: 17, kind: 'number',
     value: (recording, row) => recording.columns.bytes[row] || NaN, show: (recording, row) => bytes(recording.columns.bytes[row]) },
-  { name: 'runs', title: 'Runs', width: 50, rank: 7, kind: 'number',
+  { name: 'runs', title: 'Runs', width: 50, rank: 9, kind: 'number',
     value: (recording, row) => recording.columns.runs[row], show: (recording, row) => count(recording.columns.runs[row]) },
 ];
 
@@ -81,11 +81,12 @@ const COLUMNS = [
 function fittingColumns(recording, width) {
   const useful = COLUMNS.filter(({ name }) =>
     (name !== 'process' || recording.processes.length > 1) && (name !== 'model' || recording.models.length > 1));
-  const columns = [...useful];
-  const needed = () => columns.reduce((sum, one) => sum + one.width, 0);
-  for (const one of [...useful].sort((a, b) => b.rank - a.rank)) {
-    if (needed() <= width || one.rank <= 1) break;
-    columns.splice(columns.indexOf(one), 1);
+  let left = width;
+  const fitting = new Set();
+  for (const one of [...useful].sort((a, b) => a.rank - b.rank)) {
+    if (one.rank > 1 && one.width > left) continue;
+    fitting.add(one);
+    left -= one.width;
   }
-  return columns;
+  return useful.filter((one) => fitting.has(one));
 }

@@ -5,7 +5,7 @@ const FLAGS = { nan: 1, inf: 2, finding: 4, failed: 8, unfinished: 16, unmeasure
 const T = { argument: 0, layout: 1, mean: 2, std: 3, min: 4, max: 5, zeros: 6, nan: 7, inf: 8, measuredAt: 9, hash: 10 };
 // Memory that a call only writes means nothing before the call, and what it only reads says nothing new after it.
 const SIDE_ROLES = { before: [['reads', 'updates'], ['unknown']], after: [['writes', 'updates', 'makes'], ['unknown']] };
-// What a shorter list stands for: nothing was measured, or the rest is as usual.
+// Completes a shorter list: nothing was measured, or the rest is as usual.
 const UNMEASURED = [null, null, null, null, null, null, null, -1];
 const USUAL = [0, 0, 0, -1];
 
@@ -132,7 +132,7 @@ class Recording {
     return `${text(this.dtypes[layout[0]]) || 'unknown'} [${sizes}]${layout[2] ? ` ${text(layout[2])}` : ''}`;
   }
 
-  // The tensor that stands for a side of a call, of what it reads or of what it writes: the first with NaN, then the
+  // The tensor that represents a side of a call, of what it reads or of what it writes: the first with NaN, then the
   // first with Inf, then the first measured.
   mainTensor(row, side) {
     const known = list(this.siteOf(row).arguments);

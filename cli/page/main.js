@@ -308,7 +308,7 @@ class Page {
   // Paper shows the first calls of the selection, because the table itself only has those in view.
   printCalls() {
     const { recording, selection } = this;
-    const columns = COLUMNS.filter((one) => one.rank < 10 && one.name !== 'process');
+    const columns = COLUMNS.filter((one) => one.rank < 11 && one.name !== 'process');
     const rows = [...selection.rows.subarray(0, PRINTED_CALLS)];
     const left = selection.rows.length - rows.length;
     byId('print-calls').replaceChildren(

@@ -1,4 +1,4 @@
-// What stands above the calls: the verdict, the findings, the comparison. Also the tabs with kernels and processes.
+// Above the calls: the verdict, the findings, the comparison. Also the tabs with kernels and processes.
 
 const SHOWN_FINDINGS = 3;
 const STATES = { failure: 'Failed', findings: 'Findings', clean: 'No findings', nothing: 'Nothing recorded' };
@@ -28,6 +28,8 @@ function findingCard(recording, finding, { isShort, isFolded }) {
     ...list(finding.notes).map((note) => ['Note', text(note)]),
     finding.suppression && !isShort && ['Suppress', make('code', null, finding.suppression)],
   ].filter(Boolean);
+  // The line below the sentence has the place.
+  const sentence = text(finding.sentence).replace(/ \((model \d+, )?run \d+, call \d+[^()]*\)$/, '');
   const isLinked = !isShort && finding.row >= 0 && finding.row < recording.length;
   const more = [
     pairs.length > 0 && make('dl', { class: 'pairs' }, pairs.map(([name, value]) => [make('dt', null, name), make('dd', null, value)])),
@@ -36,7 +38,7 @@ function findingCard(recording, finding, { isShort, isFolded }) {
   return make('article', { class: 'finding' },
     make('p', { class: 'finding-head' },
       finding.code && make('span', { class: 'code-badge' }, finding.code), ' ',
-      isLinked ? rowLink(finding.row, finding.sentence) : make('span', null, finding.sentence)),
+      isLinked ? rowLink(finding.row, sentence) : make('span', null, sentence)),
     facts.length > 0 && make('p', { class: 'muted' }, facts.join(' · ')),
     isFolded && more.length > 0 ? folded('Details', false, more) : more);
 }

@@ -5,6 +5,10 @@ const SHOWN_READERS = 6;
 // On paper, of the source before and after the line of the call.
 const PRINTED_LINES = 6;
 
+function statistics(tensor) {
+  return tensor.slice(T.mean, T.measuredAt);
+}
+
 class Pane {
   constructor(recording, onClose, onMove) {
     this.recording = recording;
@@ -145,9 +149,10 @@ class Pane {
     const cells = [[side, 'muted']];
     for (const member of ['mean', 'std', 'min', 'max']) {
       const value = tensor[T[member]];
-      cells.push([number(value), value === 'NaN' ? 'number is-bad' : 'number']);
+      cells.push([number(value), typeof value === 'string' ? 'number is-bad' : 'number']);
     }
-    cells.push([number(tensor[T.zeros]), 'number zeros'], bad(tensor[T.nan]), bad(tensor[T.inf]));
+    // A confidential page leaves the zeros out.
+    cells.push([number(this.recording.data.confidential ? null : tensor[T.zeros]), 'number zeros'], bad(tensor[T.nan]), bad(tensor[T.inf]));
     return make('tr', null, cells.map(([content, classes]) => make('td', { class: classes }, content)));
   }
 
@@ -166,6 +171,13 @@ class Pane {
     return parts.map((part) => make('div', null, part));
   }
 
+  // Many elements would push the statistics away.
+  value(value) {
+    if (value === undefined || value === null) return null;
+    const words = text(value);
+    return words.length > 60 ? folded('Values', false, make('pre', { tabindex: 0 }, words.trim())) : make('span', { class: 'what' }, `= ${words}`);
+  }
+
   argument(row, argument, known, detail) {
     const { recording } = this;
     const tensorsOf = (side) => list(detail[side]).filter((one) => one[T.argument] === argument);
@@ -179,7 +191,7 @@ class Pane {
       role && make('span', { class: 'badge' }, role),
       known.parameter && make('span', { class: 'muted' }, ` ${text(known.parameter)}`),
       tensor && make('span', { class: 'what' }, recording.layoutText(tensor[T.layout])),
-      value !== undefined && value !== null && make('span', { class: 'what' }, `= ${text(value)}`));
+      this.value(value));
     const earlier = (before.find((one) => one[T.measuredAt] !== -1) || [])[T.measuredAt];
     const hash = tensor && tensor[T.hash];
     const notes = [
@@ -188,8 +200,10 @@ class Pane {
       hash && make('div', { class: 'muted' }, 'Hash ', make('code', null, hash)),
       ...this.usesOf(row, argument),
     ].filter(Boolean);
-    return make('tbody', null, make('tr', { class: 'argument' }, name),
-      before.map((one) => this.numbersOf('before', one)), after.map((one) => this.numbersOf('after', one)),
+    const isSame = before.length === 1 && after.length === 1 && JSON.stringify(statistics(before[0])) === JSON.stringify(statistics(after[0]));
+    const lines = isSame ? [this.numbersOf('both', after[0])]
+      : [...before.map((one) => this.numbersOf('before', one)), ...after.map((one) => this.numbersOf('after', one))];
+    return make('tbody', null, make('tr', { class: 'argument' }, name), lines,
       notes.length > 0 && make('tr', null, make('td', { colspan: 8, class: 'uses' }, notes)));
   }
 
@@ -214,15 +228,22 @@ class Pane {
     const series = this.recording.detailOf(row).series || {};
     const runs = decoded(series.runs);
     if (runs.length < 2) return null;
-    const charts = list(series.tensors).map((tensor) =>
-      seriesChart(`${this.recording.labelOf(row, tensor.argument)} ${text(tensor.side)}`, runs, tensor));
-    return charts.length > 0 && this.section('Over the runs',
-      make('p', { class: 'legend muted' }, 'Line: mean. Bands: mean ± std, min to max. Red: NaN.'), charts);
+    const title = (tensor) => `${this.recording.labelOf(row, tensor.argument)} ${text(tensor.side)}`;
+    // Weights would hide what changes.
+    const [changing, constant] = [false, true].map((isRequested) =>
+      list(series.tensors).filter((tensor) => isConstant(tensor) === isRequested));
+    if (changing.length + constant.length === 0) return null;
+    return this.section('Over the runs',
+      changing.length > 0 && make('p', { class: 'muted' }, 'Line: mean. Bands: mean ± std, min to max. Red: NaN.'),
+      changing.map((tensor) => seriesChart(title(tensor), runs, tensor)),
+      constant.length > 0 && make('p', { class: 'muted' }, `The same in all ${count(runs.length)} runs: `,
+        constant.map((tensor, index) => [index > 0 && ', ', make('code', null, title(tensor))])));
   }
 
   histograms(row) {
     const found = list(this.recording.detailOf(row).histograms)
-      .filter((one) => list(one.counts).length > 0 && list(one.edges).length > 1)
+      .map((one) => ({ ...one, edges: decoded(one.edges), counts: decoded(one.counts) }))
+      .filter((one) => one.counts.length > 0 && one.edges.length > 1)
       .map((one) => histogram(`${this.recording.labelOf(row, one.argument)} ${text(one.side)}`, one.edges, one.counts));
     return found.length > 0 && this.section('Histogram', found);
   }

@@ -42,11 +42,11 @@ class Selection {
     this.collectWords(() => true);
     const colon = word.indexOf(':');
     const field = colon > 0 ? word.slice(0, colon) : '';
-    const wanted = FIELDS.includes(field) ? word.slice(colon + 1) : word;
+    const requested = FIELDS.includes(field) ? word.slice(colon + 1) : word;
     const matches = new Uint8Array(recording.sites.length);
     this.words.forEach((words, site) => {
-      if (FIELDS.includes(field)) matches[site] = field === 'line' ? words.line === wanted : words[field].includes(wanted);
-      else matches[site] = FIELDS.some((one) => one !== 'line' && words[one].includes(wanted));
+      if (FIELDS.includes(field)) matches[site] = field === 'line' ? words.line === requested : words[field].includes(requested);
+      else matches[site] = FIELDS.some((one) => one !== 'line' && words[one].includes(requested));
     });
     return matches;
   }

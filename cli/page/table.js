@@ -132,7 +132,7 @@ class CallTable {
       } else if (one.kind === 'name' || one.kind === 'text') {
         cell.title = words;
       }
-      cell.classList.toggle('is-bad', words === 'NaN' || (Boolean(one.bad) && one.value(recording, row) > 0));
+      cell.classList.toggle('is-bad', /^(NaN|-?Inf)$/.test(words) || (Boolean(one.bad) && one.value(recording, row) > 0));
       cell.classList.toggle('is-zero', Boolean(one.bad) && words === '0');
     });
   }

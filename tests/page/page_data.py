@@ -53,7 +53,9 @@ def series(draw: random.Random, runs: int, first_nan: int | None) -> dict:
         for name, value in zip(("mean", "std", "min", "max"), (mean, 0.3, mean - 1 - run * 0.02, mean + 1.1 + run * 0.03)):
             numbers[name].append("NaN" if is_bad else round(value, 5))
         numbers["nan"].append(3 if is_bad else 0)
-    return {"runs": list(range(1, runs + 1)), "tensors": [{"argument": 2, "side": "after", **numbers}]}
+    return {"runs": list(range(1, runs + 1)), "tensors": [
+        {"argument": 1, "side": "after", **{name: [1] * runs for name in ("mean", "std", "min", "max")}, "nan": {"rle": [0, runs]}},
+        {"argument": 2, "side": "after", **numbers}]}
 
 
 def sites_of(layers: int) -> list[dict]:
@@ -74,13 +76,20 @@ def sites_of(layers: int) -> list[dict]:
     return sites
 
 
+def in_columns(sites: list[dict]) -> dict:
+    names = ("kernel", "model", "line", "source")
+    more = {str(index): {key: value for key, value in site.items() if key not in names} for index, site in enumerate(sites)}
+    return {name: [site[name] for site in sites] for name in names} | {"more": more}
+
+
 def details_of(draw: random.Random, rows: int, bad_row: int, runs: int) -> list[dict]:
     details = []
     for row in range(rows):
         is_bad = row >= bad_row
+        weight = tensor(draw, 1, 1)
         detail: dict = {
-            "before": [tensor(draw, 0, 0, 3 if row > bad_row else 0), tensor(draw, 1, 1)],
-            "after": [tensor(draw, 2, 0, 3 if is_bad else 0)],
+            "before": [tensor(draw, 0, 0, 3 if row > bad_row else 0), weight],
+            "after": [weight, tensor(draw, 2, 0, 3 if is_bad else 0)],
             "values": {"3": "4096"},
             "writers": [row - 1, -1, row, -1],
             "readers": [[row], [row], [row + 1] if row + 1 < rows else [], []],
@@ -88,8 +97,7 @@ def details_of(draw: random.Random, rows: int, bad_row: int, runs: int) -> list[
         }
         if row % 3 == 0:
             counts = [round(400 * math.exp(-((index - 16) ** 2) / 40)) for index in range(32)]
-            edges = [round(-3 + index * 6 / 32, 4) for index in range(33)]
-            detail["histograms"] = [{"argument": 2, "side": "after", "edges": edges, "counts": counts}]
+            detail["histograms"] = [{"argument": 2, "side": "after", "edges": [-3 + index * 0.1875 for index in range(33)], "counts": counts}]
             detail["files"] = [{"argument": 2, "side": "after", "path": f"tensors/run1/{row:04} buf.pt"}]
             detail["bundle"] = f"launches/{row:04}/launch.json"
         details.append(detail)
@@ -131,8 +139,8 @@ def example(layers: int = 6, runs: int = 40) -> dict:
                        "calls": rows * runs, "coverage": {"models": 1, "runs": runs, "calls": rows * runs, "lost": 0}, "notes": []}],
         "models": [{"name": "model", "process": 0, "number": 0, "path": "/models/model.wrapper.so", "package": "model-5b1f", "torch": "2.11.0"}],
         "kernels": kernels, "sources": [source_of(layer) for layer in range(layers)],
-        "dtypes": ["float32"], "layouts": [[0, [8, 512], "cuda:0"], [0, [512, 512], "cuda:0"]], "sites": sites,
-        "rows": {"site": list(range(rows)), "process": 0, "call": list(range(rows)), "runs": [runs] * rows, "run": [3] * rows,
+        "dtypes": ["float32"], "layouts": [[0, [8, 512], "cuda:0"], [0, [512, 512], "cuda:0"]], "sites": in_columns(sites),
+        "rows": {"site": list(range(rows)), "process": {"rle": [0, rows]}, "call": list(range(rows)), "runs": [runs] * rows, "run": [3] * rows,
                  "host_ns": [9_000] * rows, "device_ns": times, "bytes": sizes, "flags": flags, "detail": list(range(rows))},
         "details": details_of(draw, rows, bad, runs), "diff": None}
 
@@ -156,7 +164,7 @@ def large(rows: int = 100_000) -> dict:
     """As many calls as a page is made for, in the short forms of the data."""
     draw = random.Random(40)
     data = example()
-    sites = len(data["sites"])
+    sites = len(data["rows"]["site"])
     deep = len(data["details"])
     data["recorded"].update(calls=rows, left_out=[f"statistics of {rows - deep} calls: events.jsonl has them"])
     data["rows"] = {
@@ -164,9 +172,6 @@ def large(rows: int = 100_000) -> dict:
         "runs": {"rle": [1, rows]}, "run": {"rle": [3, rows]}, "host_ns": [draw.randrange(900, 90_000) for _ in range(rows)],
         "device_ns": {"rle": [0, rows]}, "bytes": {"dict": [16384, 1048576], "index": {"rle": [0, rows // 2, 1, rows - rows // 2]}},
         "flags": {"rle": [0, 13, 5, 1, 0, rows - 14]}, "detail": [row if row < deep else -1 for row in range(rows)]}
-    data["sites"] = {name: [site[name] for site in data["sites"]] for name in ("kernel", "model", "line", "source")} | {
-        "more": {str(index): {key: site[key] for key in ("source_nodes", "aten", "python", "nodes", "arguments")}
-                 for index, site in enumerate(data["sites"])}}
     return data
 
 

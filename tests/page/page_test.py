@@ -1,56 +1,13 @@
-"""The page of `aoti-dbg report --html` in a real browser, with data that the test makes."""
+"""What the page of `aoti-dbg report --html` shows and how a reader moves in it, in a real browser."""
 
 from __future__ import annotations
 
-import os
-import pathlib
-import tempfile
-import unittest
-
+import page_data
+from page_case import CALLS, SELECTED, PageCase, run_tests
 from selenium.webdriver.common.keys import Keys
 
-import page_data
-from browser import DESKTOP, PHONE, Browser, joined_page
 
-CALLS = "#grid-body [role=row]:not([hidden])"
-SELECTED = "#grid-body [aria-selected=true]:not([hidden])"
-
-
-def axe_source() -> str:
-    import axe_playwright_python
-
-    return (pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-
-
-class Page(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
-        cls.template = joined_page(cls.folder)
-        cls.browser = Browser()
-        cls.addClassCleanup(cls.browser.close)
-
-    def page(self, name: str, data: dict | None = None) -> pathlib.Path:
-        path = self.folder / f"{name}.html"
-        if not path.exists():
-            path.write_text(page_data.fill(self.template, getattr(page_data, name)() if data is None else data), encoding="utf-8")
-        return path
-
-    def tearDown(self):
-        self.assertEqual(self.browser.messages(), [], "the console")
-        self.assertEqual(self.browser.requests(), [], "requests")
-
-    def kernels(self) -> list[str]:
-        return self.browser.texts(f"{CALLS} .of-kernel")
-
-    def calls(self) -> list[str]:
-        return self.browser.texts(f"{CALLS} .of-call")
-
-    def shown(self) -> str:
-        return self.browser.one("#shown").text
-
+class Page(PageCase):
     def test_strings_that_would_break_a_page_do_nothing(self):
         self.browser.open(self.page("hostile"), "#row=0")
         for tab in ("kernels", "processes", "calls"):
@@ -65,18 +22,6 @@ class Page(unittest.TestCase):
         # Only what lies in the folder becomes a link.
         links = [link.get_dom_attribute("href") for link in self.browser.all("#pane .plain a")]
         self.assertEqual(links[-2:], ["./javascript%3Awindow.broken%3D1", "./a%20b/%23%3F%25.pt"])
-
-    def test_the_browser_notices_a_request(self):
-        careless = self.folder / "careless.html"
-        picture = '<img src="http://127.0.0.1:9/x.png"><script>window.aotiDbgPage = 1</script>'
-        careless.write_text(f"<!doctype html>{picture}", encoding="utf-8")
-        self.browser.open(careless)
-        self.assertEqual(self.browser.requests(), ["http://127.0.0.1:9/x.png"])
-        # The policy of the page stops what would be markup after all.
-        careless.write_text(self.template.replace("<main>", f"{picture}<main>").replace("__DATA__", "{}"), encoding="utf-8")
-        self.browser.open(careless)
-        self.assertEqual(self.browser.requests(), [])
-        self.assertTrue(any("Content Security Policy" in message for message in self.browser.messages()))
 
     def test_members_may_be_absent(self):
         whole = page_data.example(2, 4)
@@ -107,7 +52,8 @@ class Page(unittest.TestCase):
         self.browser.open(self.page("example"), "#row=12")
         pane = self.browser.one("#pane")
         self.assertIn("call_triton_poi_fused_add_gelu_2(buf11", self.browser.one(".source .here").text)
-        for words in ("aten.gelu", "gelu_1", "net.py:13 in forward", "layers.1.weight", "in_ptr0", "float32 [8, 512] cuda:0", "= 4096"):
+        for words in ("aten.gelu", "gelu_1", "net.py:13 in forward", "layers.1.weight", "in_ptr0", "float32 [8, 512] cuda:0", "= 4096",
+                      "both", "The same in all 40 runs: l1_weight after"):
             self.assertIn(words, pane.text)
         self.assertEqual(len(self.browser.all("#pane .chart-line")), 1)
         self.assertGreater(len(self.browser.all("#pane .chart-bar")), 10)
@@ -224,76 +170,11 @@ class Page(unittest.TestCase):
         copied = self.browser.driver.execute_async_script("navigator.clipboard.readText().then(arguments[0], arguments[0])")
         self.assertEqual(copied, page_data.example()["verdict"]["repeat"][0])
 
-    def test_a_hundred_thousand_calls(self):
-        self.browser.open(self.page("large"))
-        paint = self.browser.wait(lambda: self.browser.run(
-            "return performance.getEntriesByName('first-contentful-paint')[0]?.startTime"), "the first paint")
-        ready = self.browser.run("return performance.timing.loadEventEnd - performance.timing.navigationStart")
-        self.assertEqual(self.shown(), "100,000 distinct calls")
-        self.assertLess(len(self.browser.all("#grid-body [role=row]")), 80)
-        self.browser.one("#grid").send_keys(Keys.END)
-        self.browser.frame()
-        self.assertEqual(self.calls()[-1], "99999")
-        timed = "const start = performance.now(); {}; return performance.now() - start"
-        typing = [self.browser.run(timed.format(
-            f"const s = document.getElementById('search'); s.value = '{query}'; s.dispatchEvent(new Event('input'))"))
-            for query in ("s", "so", "soft", "softmax", "softmax buf13")]
-        self.assertEqual(self.shown(), "2,084 of 100,000 distinct calls")
-        sorting = self.browser.run(timed.format("document.getElementById('clear').click(); document.querySelector('[data-column=kernel]').click()"))
-        print(f"\n100,000 calls: first paint {paint:.0f} ms, loaded {ready:.0f} ms, a key of a search at most {max(typing):.0f} ms, "
-              f"sorting {sorting:.0f} ms, page {self.page('large').stat().st_size / 1e6:.1f} MB")
-
-    def test_a_phone_shows_one_column(self):
-        for size in ((360, 640), PHONE):
-            self.browser.open(self.page("two_ranks"), size=size)
-            self.assertLessEqual(self.browser.run("return document.documentElement.scrollWidth"), size[0])
-            self.assertFalse(self.browser.one("#pane").is_displayed())
-            self.browser.run("document.getElementById('grid').scrollIntoView()")
-            self.browser.frame()
-            self.browser.all(CALLS)[3].click()
-            self.assertEqual(self.browser.run("return document.getElementById('pane').getBoundingClientRect().width"), size[0])
-            self.assertLessEqual(self.browser.run("return document.getElementById('pane').scrollWidth"), size[0])
-            self.browser.one("[aria-label='Close the details']").click()
-            self.assertFalse(self.browser.one("#pane").is_displayed())
-        self.browser.one("#sort-choice option[value='-time']").click()
-        self.assertEqual(self.browser.one("#sort-choice").get_attribute("value"), "-time")
-
-    def test_dark_and_light(self):
-        colors = {}
-        for scheme in ("light", "dark"):
-            self.browser.open(self.page("example"), scheme=scheme)
-            colors[scheme] = self.browser.run("const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]")
-        brightness = {scheme: [sum(map(int, color[4:-1].split(","))) for color in pair] for scheme, pair in colors.items()}
-        self.assertGreater(brightness["light"][0], brightness["light"][1])
-        self.assertLess(brightness["dark"][0], brightness["dark"][1])
-
-    def test_reduced_motion_stops_transitions(self):
-        self.browser.open(self.page("example"), motion="reduce")
-        self.assertEqual(self.browser.run("return getComputedStyle(document.querySelector('.toggle')).transitionDuration"), "0s")
-
-    def test_paper_shows_the_calls_of_the_selection(self):
-        self.browser.open(self.page("example"), "#q=softmax")
-        self.browser.run("dispatchEvent(new Event('beforeprint'))")
-        self.assertEqual(len(self.browser.all("#print-calls tbody tr")), 6)
-        self.browser.run("dispatchEvent(new Event('afterprint'))")
-        self.assertEqual(self.browser.all("#print-calls *"), [])
-        self.assertTrue(self.browser.driver.print_page())
-
     def test_a_confidential_page_says_so(self):
         self.browser.open(self.page("confidential"), "#row=12")
         self.assertIn("This page leaves out values, statistics, paths", self.browser.one("#notices").text)
         self.assertIn("fc4992d34e73306b", self.browser.one("#pane").text)
 
-    def test_axe_has_no_serious_violation(self):
-        source = axe_source()
-        for fragment, size, scheme in [("#row=13", DESKTOP, "light"), ("#row=13", DESKTOP, "dark"), ("#tab=kernels", DESKTOP, "light"),
-                                       ("#tab=processes", DESKTOP, "dark"), ("", PHONE, "light"), ("#row=13", PHONE, "dark")]:
-            self.browser.open(self.page("two_ranks"), fragment, size=size, scheme=scheme)
-            self.assertEqual(self.browser.axe(source), [], f"{fragment}, {size}, {scheme}")
-
 
 if __name__ == "__main__":
-    missing = [name for name in ("AOTI_DBGTEST_CHROMIUM", "AOTI_DBGTEST_CHROMEDRIVER") if not os.environ.get(name)]
-    if missing:
-        raise SystemExit(f"error: {' and '.join(missing)} must name Chromium and its driver. Run scripts/setup --dev.")
-    unittest.main()
+    run_tests()
