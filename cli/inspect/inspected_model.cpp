@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/inspect/call_spec.hpp"
 #include "cli/inspect/model_kernels.hpp"
 #include "cli/inspect/model_tensors.hpp"
 #include "cli/inspect/visible.hpp"
@@ -85,6 +86,15 @@ void set_platform(const ModelFiles& files, InspectedModel& facts) {
     facts.device = is_cuda ? "cuda" : is_cpu ? "cpu" : "";
 }
 
+void set_places(std::string_view source, InspectedModel& facts) {
+    const std::vector<std::string> inputs = input_places(source);
+    for (std::size_t i = 0; inputs.size() == facts.inputs.size() && i < inputs.size(); ++i)
+        facts.inputs[i].place = inputs[i];
+    const std::vector<std::string> outputs = output_places(source);
+    for (std::size_t i = 0; outputs.size() == facts.outputs.size() && i < outputs.size(); ++i)
+        facts.outputs[i].tensor.place = outputs[i];
+}
+
 /// Returns how many lines call the function, or contain the text.
 std::size_t count_of(std::string_view text, std::string_view word) {
     std::size_t count = 0;
@@ -142,9 +152,10 @@ InspectedModel inspect_model(const ModelFiles& files) {
     facts.has_inputs = facts.has_wrapper && !info.run.sites.empty();
     facts.has_inputs = facts.has_inputs || !info.inputs.empty();
     facts.has_input_guards = !info.input_guards.empty();
-    facts.has_weights = info.has_weights;
+    if (!info.has_weights) facts.weights = files.weights == nullptr ? "program" : "package";
     facts.inputs = inputs_of(info);
     facts.outputs = outputs_of(info);
+    set_places(texts.wrapper, facts);
     facts.constants = constants_of(info);
     facts.kernels = kernels_of(files, texts, info, facts);
     set_printer(texts.wrapper, facts);
