@@ -95,6 +95,13 @@ class Report {
         if (facts_.device == "cuda" && !facts_.has_wrapper)
             return add(State::partly, "values",
                        "of a kernel's arguments only those whose size the driver knows (CUDA 12.4 or later)");
+        const std::size_t packed = count_kernels(facts_, [](const ModelKernel& kernel) {
+            return kernel.name.find("mkldnn") != std::string::npos;
+        });
+        if (packed != 0) return add(State::partly, "values", "all but weights that mkldnn packed");
+        if (facts_.device == "cuda")
+            return add(State::yes, "values",
+                       "statistics and files of every tensor, but not inside CUDA graphs");
         add(State::yes, "values", "statistics and files of every tensor");
     }
 
