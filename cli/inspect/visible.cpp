@@ -32,7 +32,7 @@ class Report {
             count_kernels(facts_, [&](const ModelKernel& kernel) { return inside.count(kernel.name) != 0; });
         if (invisible != 0)
             return add(State::partly, "calls",
-                       "all but " + counted(invisible, "kernel") + " whose calls the linker bound, such as " +
+                       "all but " + counted(invisible, "kernel") + " without an import slot, such as " +
                            *inside.begin());
         if (!facts_.has_wrapper && facts_.kernel_sources == 0 && !facts_.library->cpp_kernels.empty())
             return add(State::partly, "calls", "every op, and C++ kernels whose names begin with cpp_fused_");
@@ -111,7 +111,7 @@ class Report {
         const std::size_t all = count_kernels(facts_, is_triton);
         const std::size_t with_source = count_kernels(
             facts_, [&](const ModelKernel& kernel) { return is_triton(kernel) && !kernel.language.empty(); });
-        if (all != 0 && with_source == 0)
+        if (!facts_.has_wrapper || (all != 0 && with_source == 0))
             add(State::partly, "GPU faults", "kernel and line number, because there are no Triton sources");
         else
             add(State::yes, "GPU faults", "kernel, argument and source line");
