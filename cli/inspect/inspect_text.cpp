@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kUsualLines = 20;
 constexpr std::size_t kWidestName = 40;
 constexpr std::size_t kMostNodes = 6;
+constexpr unsigned kDescribesInputs = 208;  // the first release that does
 
 std::string line(const char* title, const std::string& text) {
     std::string padded = title;
@@ -81,10 +82,12 @@ std::string inputs_text(const InspectedModel& model, bool is_all) {
     if (!model.has_inputs)
         return section.head(model.has_wrapper ? "unknown: the wrapper source does not name them"
                                               : "unknown: the package has no wrapper source");
+    const bool is_old =
+        model.library && model.library->release != 0 && model.library->release < kDescribesInputs;
+    const std::string old = is_old ? " (PyTorch before 2.8)" : "";
     const bool lacks_guards = !model.inputs.empty() && !model.has_input_guards;
-    std::string text =
-        section.head(std::to_string(model.inputs.size()) +
-                     (lacks_guards ? ", which the package does not describe (PyTorch before 2.8)" : ""));
+    std::string text = section.head(std::to_string(model.inputs.size()) +
+                                    (lacks_guards ? ", which the source does not describe" + old : ""));
     const auto name = [](const ModelTensor& input) { return input.name; };
     const std::size_t width = widest(model.inputs, section.shown(), name);
     for (std::size_t i = 0; i < section.shown(); ++i) {
@@ -242,7 +245,7 @@ std::string model_text(const InspectedModel& model, bool is_all) {
     std::string text = line("model", model.name.empty() ? "(unnamed)" : model.name);
     text += line("compiled", compiled_text(model));
     const bool is_readable = model.library && model.library->problem.empty();
-    if (is_readable) text += line("by", release_text(*model.library));
+    if (is_readable && model.library->release != 0) text += line("by", release_text(*model.library));
     text += line("files", files_text(model));
     if (model.library && !is_readable) text += line("", "the library " + model.library->problem);
     text += inputs_text(model, is_all) + outputs_text(model, is_all) + constants_text(model, is_all) +
