@@ -240,6 +240,8 @@ TEST_CASE("Inputs and outputs have their places in the call of the exported modu
         "]}]}])\";\n" + R"x(out_spec_ = "[1, {\"type\": null, \"context\": null, \"children_spec\": []}]";)x";
     CHECK(input_places(source) == std::vector<std::string>{"args[0]", "pair[0]", "pair[1][\"k\"]"});
     CHECK(output_places(source) == std::vector<std::string>{""});
+    const std::string deep = "in_spec_ = \"" + std::string(100000, '[') + std::string(100000, ']') + "\";";
+    CHECK(input_places(deep).empty());
     for (const char* const damaged : {"", "in_spec_ = ", "in_spec_ = R\"([1, [)\";", "in_spec_ = \"[1, 2]\";",
                                       "in_spec_ = R\"([1, {\"children_spec\": 5}])\";"})
         CHECK(input_places(damaged).empty());
