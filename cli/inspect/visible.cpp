@@ -63,19 +63,13 @@ class Report {
     }
 
     void origins() {
-        const auto has_origin = [](const ModelKernel& kernel) {
-            return !kernel.aten.empty() || !kernel.nodes.empty();
-        };
-        const auto has_stack = [](const ModelKernel& kernel) { return !kernel.stack_traces.empty(); };
-        if (count_kernels(facts_, has_origin) != 0)
-            add(State::yes, "ATen ops and nodes", "from the comments of the wrapper source");
-        else
-            add(State::no, "ATen ops and nodes", "the package does not name them");
-        if (count_kernels(facts_, has_stack) != 0)
-            add(State::yes, "Python lines", "the package has stack traces");
-        else
-            add(State::no, "Python lines",
-                "no stack traces (INDUCTOR_PROVENANCE=1 adds them when you compile)");
+        const std::size_t named = count_kernels(
+            facts_, [](const ModelKernel& kernel) { return !kernel.aten.empty() || !kernel.nodes.empty(); });
+        add_share("ATen ops and nodes", named, "the package does not name them");
+        const std::size_t traced =
+            count_kernels(facts_, [](const ModelKernel& kernel) { return !kernel.stack_traces.empty(); });
+        add_share("Python lines", traced,
+                  "no stack traces (INDUCTOR_PROVENANCE=1 adds them when you compile)");
     }
 
     void input_checks() {
@@ -129,6 +123,14 @@ class Report {
     std::vector<Visible> take() { return std::move(found_); }
 
   private:
+    /// Adds what is known of `known` kernels and ops.
+    void add_share(const char* what, std::size_t known, const char* why_none) {
+        const std::size_t all = facts_.kernels.size();
+        if (known == 0) return add(State::no, what, why_none);
+        if (known == all) return add(State::yes, what, "of every kernel and op");
+        add(State::partly, what,
+            "of " + std::to_string(known) + " of " + std::to_string(all) + " kernels and ops");
+    }
     void add(State state, const char* what, std::string text) {
         found_.push_back({state, what, std::move(text)});
     }
