@@ -2,6 +2,7 @@
 #include "cli/page/page_diff.hpp"
 
 #include "base/message.hpp"
+#include "base/words.hpp"
 #include "cli/diff/comparing.hpp"
 #include "cli/diff/diff_text.hpp"
 
@@ -25,12 +26,18 @@ std::string sentence_of(const compare::Comparison& comparison) {
         case compare::Verdict::different:
             break;
     }
-    std::string text = "different: " + counted(comparison.diverge, "call") + " of " + what +
-                       (comparison.diverge == 1 ? " begins" : " begin") + " to differ";
-    if (comparison.runs_with_other_inputs != 0)
-        text += ", and " + counted(comparison.runs_with_other_inputs, "run") +
-                (comparison.runs_with_other_inputs == 1 ? " has" : " have") + " other inputs";
-    return text;
+    std::vector<std::string> parts;
+    const auto add = [&](std::uint64_t count, const char* noun, const char* of_one, const char* of_many) {
+        if (count != 0) parts.push_back(counted(count, noun) + " " + (count == 1 ? of_one : of_many));
+    };
+    add(comparison.diverge, "call", "begins to differ", "begin to differ");
+    add(comparison.follow, "call", "follows with other inputs", "follow with other inputs");
+    add(comparison.runs_with_other_inputs, "run", "has other inputs", "have other inputs");
+    add(comparison.runs_with_other_outputs, "run", "has other outputs", "have other outputs");
+    add(comparison.only_first_runs + comparison.only_second_runs, "run", "has no partner", "have no partner");
+    add(comparison.only_first_calls + comparison.only_second_calls, "call", "has no partner",
+        "have no partner");
+    return "different: " + joined(parts, ", ") + "; compared " + what;
 }
 
 std::uint32_t row_of(const compare::Beginning& one, const PageRows& rows) {
