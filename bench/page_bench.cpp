@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
         return 0;
     }
     const bench::Clock::time_point start = bench::Clock::now();
-    Result<cli::Page> page = cli::read_page({argv[1], argv[1], false});
+    Result<cli::Page> page = cli::read_page({argv[1], argv[1]});
     if (!page.ok()) return 1;
     const double read = bench::nanoseconds_since(start) * 1e-9;
     const std::string json = cli::page_json(page.value(), 4'800'000);

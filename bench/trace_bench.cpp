@@ -95,6 +95,7 @@ int main(int argc, char** argv) {
         return static_cast<double>(std::filesystem::file_size(path)) * 1e-6;
     };
     std::printf("%" PRIu64 " calls, %.0f MB\n", calls, megabytes(events));
+    // Each part alone: the trace reads in a thread of its own.
     const auto print = [&](const char* what, const Times& times) {
         std::printf("%-28s %8.0f calls a second, %.0f per second of processor time\n", what,
                     static_cast<double>(calls) / times.clock, static_cast<double>(calls) / times.processor);

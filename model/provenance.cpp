@@ -32,12 +32,23 @@ std::string plain_name(std::string_view name) {
     return plain;
 }
 
+/// True if a key names an op without its library, as for custom ops: "aoti_torch_cpu_my_op" of "mylib.my_op".
+bool is_shim_of(std::string_view name, std::string_view op) {
+    constexpr std::string_view kShim = "aoti_torch_";
+    const std::size_t library = op.find('.');
+    const std::size_t device = name.find('_', kShim.size());
+    return name.starts_with(kShim) && device != std::string_view::npos && library != std::string_view::npos &&
+           name.substr(device + 1) == op.substr(library + 1);
+}
+
 /// True if the key, "kernel:handle", is of a site with that name.
 bool is_key_of(std::string_view key, const NamedSite& site) {
     const std::size_t colon = key.rfind(':');
     if (colon == std::string_view::npos) return false;
     const std::string name = plain_name(key.substr(0, colon));
-    return name == plain_name(site.kernel) || (!site.symbol.empty() && name == plain_name(site.symbol));
+    const std::string kernel = plain_name(site.kernel);
+    return name == kernel || (!site.symbol.empty() && name == plain_name(site.symbol)) ||
+           is_shim_of(name, kernel);
 }
 
 /// Returns the only key of that name, or an empty text.
@@ -53,7 +64,7 @@ std::string only_key(const Keys& keys, const NamedSite& site, const KeyOf& key_o
     return only;
 }
 
-/// Adds the stacks, whose lines can still be told apart, and the nodes.
+/// Adds the stacks and the nodes.
 void take(const KernelOrigin& from, Origin& origin) {
     origin.post_grad_nodes = from.post_grad_nodes;
     origin.pre_grad_nodes = from.pre_grad_nodes;

@@ -35,9 +35,8 @@ PythonLine read_file_comment(std::string_view comment);
 /// Returns the innermost line outside of PyTorch, or the innermost of all. `stack` must not be empty.
 const PythonLine& own_line(const std::vector<PythonLine>& stack);
 
-/// Returns the texts of the stacks' own lines, each once. `stack_lines` may have several stacks one after the
-/// other. Then only the last line of a nested call can be told from the first line of the next stack by its
-/// file, so every line outside of PyTorch counts.
+/// Returns the texts of all lines outside of PyTorch, each once. `stack_lines` may have several stacks one
+/// after the other, whose borders are unknown.
 std::vector<std::string> python_lines_of(const std::vector<std::string>& stack_lines);
 
 }  // namespace aoti_dbg

@@ -47,11 +47,11 @@ bool may_matter(std::string_view metadata) {
 }
 
 /// Returns the payload without the tabs in front of its lines.
-std::string payload_of(std::string_view& rest, bool is_wanted) {
+std::string payload_of(std::string_view& rest, bool is_needed) {
     std::string payload;
     while (rest.starts_with('\t')) {
         const std::string_view line = next_line(rest);
-        if (is_wanted && payload.size() + line.size() <= kLargestFile)
+        if (is_needed && payload.size() + line.size() <= kLargestFile)
             payload.append(line.substr(1)).append("\n");
     }
     return payload;
@@ -67,8 +67,8 @@ class LogReader {
         while (!log.empty()) {
             const std::string_view line = next_line(log);
             const std::size_t open = line.find("] {");
-            const bool is_wanted = open != std::string_view::npos && may_matter(line.substr(open + 2));
-            const TraceEntry entry = is_wanted ? read_trace_entry(line.substr(open + 2)) : TraceEntry();
+            const bool is_needed = open != std::string_view::npos && may_matter(line.substr(open + 2));
+            const TraceEntry entry = is_needed ? read_trace_entry(line.substr(open + 2)) : TraceEntry();
             const Artifact artifact = artifact_of(entry.name);
             const std::string payload = payload_of(log, artifact != Artifact::other);
             if (artifact != Artifact::other) take(artifact, process_of(line.substr(0, open)), entry, payload);

@@ -7,6 +7,7 @@
 #include "serializer/event_fields.hpp"
 #include "serializer/event_words.hpp"
 #include "serializer/json_line.hpp"
+#include "serializer/read_ahead.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -81,7 +82,13 @@ class Definitions {
 }  // namespace
 
 struct EventReader::State {
-    State(ByteSource from, ArgumentDetail read) : lines(std::move(from)), detail(read) {}
+    State(ByteSource from, ArgumentDetail read, ReadingThread thread) : detail(read) {
+        if (thread == ReadingThread::own) {
+            ahead.emplace(std::move(from));
+        } else {
+            lines.emplace(std::move(from));
+        }
+    }
 
     bool understand(ReadEvent& event);
     bool read_header(Value root, HeaderFacts& header);
@@ -90,9 +97,16 @@ struct EventReader::State {
     void read_measurement(Value object, MeasuredArgument& argument, Owned& own) const;
     void read_call_argument(Value object, MeasuredArgument& argument, Owned& own) const;
 
-    LineSource lines;
+    /// Reads a line into `event.line`, `document` and `number`. Returns false at the end.
+    bool take_line(ReadEvent& event);
+
+    // One of them.
+    std::optional<LineSource> lines;
+    std::optional<ReadAhead> ahead;
     ArgumentDetail detail;
     JsonLine json;
+    Value document;  // of the current line; none if it is not JSON
+    std::uint64_t number = 0;
     Definitions definitions;
     SiteFacts site;  // used if its definition is missing
     std::vector<MeasuredArgument> arguments;
@@ -214,10 +228,25 @@ bool EventReader::State::read_header(Value root, HeaderFacts& header) {
     return true;
 }
 
+bool EventReader::State::take_line(ReadEvent& event) {
+    document = {};
+    if (ahead) {
+        const ParsedLine* const line = ahead->next();
+        if (line == nullptr) return false;
+        event.line = line->text;
+        number = line->number;
+        if (line->is_json) document = line->json.root();
+        return true;
+    }
+    if (!lines->next(event.line)) return false;
+    number = lines->number();
+    if (!lines->is_too_long() && json.parse(event.line)) document = json.root();
+    return true;
+}
+
 /// Fills `event` from its line. Returns false if the line is damaged.
 bool EventReader::State::understand(ReadEvent& event) {
-    if (!json.parse(event.line)) return false;
-    const Value root = json.root();
+    const Value root = document;
     const Value type = root.member("event");
     if (!type.is(Kind::string)) return false;
     event.type = type.text();
@@ -248,22 +277,22 @@ bool EventReader::State::understand(ReadEvent& event) {
     return true;
 }
 
-EventReader::EventReader(ByteSource source, ArgumentDetail detail)
-    : state_(std::make_unique<State>(std::move(source), detail)) {}
+EventReader::EventReader(ByteSource source, ArgumentDetail detail, ReadingThread thread)
+    : state_(std::make_unique<State>(std::move(source), detail, thread)) {}
 EventReader::~EventReader() = default;
 EventReader::EventReader(EventReader&&) noexcept = default;
 
 bool EventReader::next(ReadEvent& event) {
     ReadNotes& notes = state_->notes;
-    while (state_->lines.next(event.line)) {
+    while (state_->take_line(event)) {
         ++notes.lines;
         if (state_->doubtful != 0) {
             // Another line follows, so the bad one is damaged and not merely truncated.
             if (notes.damaged++ == 0) notes.first_damaged = state_->doubtful;
             state_->doubtful = 0;
         }
-        if (!state_->lines.is_too_long() && state_->understand(event)) return true;
-        state_->doubtful = state_->lines.number();
+        if (state_->understand(event)) return true;
+        state_->doubtful = state_->number;
     }
     notes.is_cut = state_->doubtful != 0;
     return false;

@@ -47,9 +47,13 @@ enum class ArgumentDetail : std::uint8_t {
             // faster.
 };
 
+/// Whether lines are parsed in a thread of their own, which also calls the source.
+enum class ReadingThread : std::uint8_t { callers, own };
+
 class EventReader {
   public:
-    explicit EventReader(ByteSource source, ArgumentDetail detail = ArgumentDetail::everything);
+    explicit EventReader(ByteSource source, ArgumentDetail detail = ArgumentDetail::everything,
+                         ReadingThread thread = ReadingThread::callers);
     ~EventReader();
     EventReader(EventReader&&) noexcept;
     EventReader& operator=(EventReader&&) = delete;

@@ -1,5 +1,7 @@
 #include "serializer/json_line.hpp"
 
+#include <algorithm>
+
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -11,9 +13,18 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/// Moves `at` past digits. Returns false if there is none.
-inline bool skip_digits(const char*& at, const char* end) {
-    const char* const start = at;
+inline const char* past_blanks(const char* at, const char* end) {
+    // Our writer puts no blanks, and no other token starts with a smaller character.
+    while (at != end && static_cast<unsigned char>(*at) <= ' ' && (*at == ' ' || *at == '\t' || *at == '\r'))
+        ++at;
+    return at;
+}
+
+inline bool starts_with(const char* at, const char* end, char character) {
+    return at != end && *at == character;
+}
+
+inline const char* past_digits(const char* at, const char* end) {
 #ifdef __SSE2__
     // The length of a number is hard to predict for a loop over its digits.
     for (; end - at >= 16; at += 16) {
@@ -21,15 +32,39 @@ inline bool skip_digits(const char*& at, const char* end) {
         const __m128i values = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
         const __m128i are_digits = _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values);
         const auto found = static_cast<unsigned>(_mm_movemask_epi8(are_digits)) ^ 0xFFFFU;
-        if (found != 0) {
-            at += __builtin_ctz(found);
-            return at != start;
-        }
+        if (found != 0) return at + __builtin_ctz(found);
     }
 #endif
     while (at != end && is_digit(*at))
         ++at;
-    return at != start;
+    return at;
+}
+
+/// Returns null if there is no number.
+inline const char* past_number(const char* at, const char* end) {
+    if (starts_with(at, end, '-')) ++at;
+    const char* digits = past_digits(at, end);
+    if (digits == at) return nullptr;
+    at = digits;
+    if (starts_with(at, end, '.')) {
+        digits = past_digits(++at, end);
+        if (digits == at) return nullptr;
+        at = digits;
+    }
+    if (at != end && (*at | 0x20) == 'e') {
+        ++at;
+        if (at != end && (*at == '-' || *at == '+')) ++at;
+        digits = past_digits(at, end);
+        if (digits == at) return nullptr;
+        at = digits;
+    }
+    return at;
+}
+
+/// Returns null if the word is not there.
+inline const char* past_word(const char* at, const char* end, std::string_view word) {
+    const std::string_view rest(at, static_cast<std::size_t>(end - at));
+    return rest.starts_with(word) ? at + word.size() : nullptr;
 }
 
 bool is_plain(char c) {
@@ -85,173 +120,139 @@ JsonLine::Value JsonLine::Value::member(std::string_view name) const {
 }
 
 bool JsonLine::parse(std::string_view line) {
-    at_ = line.data();
     end_ = line.data() + line.size();
     count_ = 0;
     unescaped_.clear();
     // No escape is shorter than the text it encodes.
     unescaped_.reserve(line.size());
-    const bool whole = take_value({}, 0);
-    skip_blanks();
-    if (whole && at_ == end_) return true;
+    // Each value takes two characters, with the comma or bracket behind it.
+    most_ = std::min(line.size() / 2 + 1, kMostValues);
+    if (nodes_.size() < most_) nodes_.resize(most_);
+    const char* const at = take_value(past_blanks(line.data(), end_), {}, 0);
+    if (at != nullptr && past_blanks(at, end_) == end_) return true;
     count_ = 0;
     return false;
 }
 
-inline void JsonLine::skip_blanks() {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r'))
-        ++at_;
-}
-
-inline bool JsonLine::take(char character) {
-    if (at_ == end_ || *at_ != character) return false;
-    ++at_;
-    return true;
-}
-
-/// Returns the next node. All of its members must be set.
-inline JsonLine::Node& JsonLine::add_node() {
-    if (count_ == nodes_.size()) nodes_.resize(2 * nodes_.size() + 64);
-    return nodes_[count_++];
-}
-
-bool JsonLine::take_word(std::string_view word, Node& node) {
-    const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
-    if (rest.substr(0, word.size()) != word) return false;
-    node.kind = word == "null" ? Kind::null : Kind::boolean;
-    node.text = rest.substr(0, word.size());
-    at_ += word.size();
-    return true;
-}
-
-inline bool JsonLine::take_number(Node& node) {
-    const char* const start = at_;
-    take('-');
-    if (!skip_digits(at_, end_)) return false;
-    if (take('.') && !skip_digits(at_, end_)) return false;
-    if (at_ != end_ && (*at_ | 0x20) == 'e') {
-        ++at_;
-        if (!take('-')) take('+');
-        if (!skip_digits(at_, end_)) return false;
-    }
-    node.kind = Kind::number;
-    node.text = std::string_view(start, static_cast<std::size_t>(at_ - start));
-    return true;
-}
-
-bool JsonLine::take_hex(std::uint32_t& code) {
-    if (end_ - at_ < 4) return false;
+const char* JsonLine::take_hex(const char* at, std::uint32_t& code) const {
+    if (end_ - at < 4) return nullptr;
     code = 0;
     for (std::size_t i = 0; i < 4; ++i) {
-        const char c = at_[i];
+        const char c = at[i];
         const char low = static_cast<char>(c | 0x20);
-        if (!is_digit(c) && (low < 'a' || low > 'f')) return false;
+        if (!is_digit(c) && (low < 'a' || low > 'f')) return nullptr;
         code = code << 4U | static_cast<std::uint32_t>(is_digit(c) ? c - '0' : low - 'a' + 10);
     }
-    at_ += 4;
-    return true;
+    return at + 4;
 }
 
 /// Continues after the backslash.
-bool JsonLine::take_escape() {
-    if (at_ == end_) return false;
-    const char kind = *at_++;
+const char* JsonLine::take_escape(const char* at) {
+    if (at == end_) return nullptr;
+    const char kind = *at++;
     constexpr std::string_view kNames = "\"\\/bfnrt";
     if (const std::size_t found = kNames.find(kind); found != std::string_view::npos) {
         unescaped_ += "\"\\/\b\f\n\r\t"[found];
-        return true;
+        return at;
     }
     std::uint32_t code = 0;
-    if (kind != 'u' || !take_hex(code)) return false;
+    if (kind != 'u' || (at = take_hex(at, code)) == nullptr) return nullptr;
     if (code >= 0xD800 && code < 0xE000) {
         std::uint32_t low = 0;
-        if (code >= 0xDC00 || !take('\\') || !take('u') || !take_hex(low)) return false;
-        if (low < 0xDC00 || low > 0xDFFF) return false;
+        if (code >= 0xDC00 || (at = past_word(at, end_, "\\u")) == nullptr) return nullptr;
+        if ((at = take_hex(at, low)) == nullptr || low < 0xDC00 || low > 0xDFFF) return nullptr;
         code = 0x10000 + ((code - 0xD800) << 10U) + (low - 0xDC00);
     }
     append_character(code, unescaped_);
-    return true;
+    return at;
 }
 
 /// Continues after the opening quote.
-inline bool JsonLine::take_string(std::string_view& text) {
-    const char* const stop = past_plain(at_, end_);
-    text = std::string_view(at_, static_cast<std::size_t>(stop - at_));
-    at_ = stop;
-    return take('"') || take_escaped_string(text);
+inline const char* JsonLine::take_string(const char* at, std::string_view& text) {
+    const char* const stop = past_plain(at, end_);
+    if (stop == end_ || *stop != '"') return take_escaped_string(at, stop, text);
+    text = std::string_view(at, static_cast<std::size_t>(stop - at));
+    return stop + 1;
 }
 
-/// Continues after the first plain part, which is `text`.
-bool JsonLine::take_escaped_string(std::string_view& text) {
-    const std::size_t start = unescaped_.size();
-    unescaped_ += text;
-    while (!take('"')) {
-        if (!take('\\') || !take_escape()) return false;
-        const char* const stop = past_plain(at_, end_);
-        unescaped_.append(at_, stop);
-        at_ = stop;
+/// Continues at the first character that is not plain.
+const char* JsonLine::take_escaped_string(const char* start, const char* at, std::string_view& text) {
+    const std::size_t first = unescaped_.size();
+    unescaped_.append(start, at);
+    while (!starts_with(at, end_, '"')) {
+        if (!starts_with(at, end_, '\\') || (at = take_escape(at + 1)) == nullptr) return nullptr;
+        const char* const stop = past_plain(at, end_);
+        unescaped_.append(at, stop);
+        at = stop;
     }
-    text = std::string_view(unescaped_).substr(start);
-    return true;
+    text = std::string_view(unescaped_).substr(first);
+    return at + 1;
 }
 
-/// Continues after the opening bracket of the list that the node at `at` stands for.
-bool JsonLine::take_list(Kind kind, std::size_t at, std::size_t depth) {
-    nodes_[at].kind = kind;
-    nodes_[at].text = {};
-    const bool taken = take_values(kind, depth);
-    nodes_[at].end = static_cast<std::uint32_t>(count_);
-    return taken;
-}
-
-inline bool JsonLine::take_value(std::string_view key, std::size_t depth) {
-    if (depth > kDeepest || count_ == kMostValues) return false;
-    const std::size_t at = count_;
-    Node& node = add_node();
+inline const char* JsonLine::take_value(const char* at, std::string_view key, std::size_t depth) {
+    if (depth > kDeepest || count_ == most_ || at == end_) return nullptr;
+    Node& node = nodes_[count_++];
     node.key = key;
     node.tag = tag_of(key);
-    node.end = static_cast<std::uint32_t>(count_);
-    skip_blanks();
-    if (at_ == end_) return false;
-    switch (*at_) {
+    node.text = {};
+    const char* const start = at;
+    switch (*at) {
         case '"':
-            ++at_;
             node.kind = Kind::string;
-            return take_string(node.text);
+            at = take_string(at + 1, node.text);
+            break;
         case '{':
-            ++at_;
-            return take_list(Kind::object, at, depth);
+            node.kind = Kind::object;
+            at = take_object(at + 1, depth);
+            break;
         case '[':
-            ++at_;
-            return take_list(Kind::array, at, depth);
+            node.kind = Kind::array;
+            at = take_array(at + 1, depth);
+            break;
         case 'n':
-            return take_word("null", node);
         case 't':
-            return take_word("true", node);
         case 'f':
-            return take_word("false", node);
+            node.kind = *at == 'n' ? Kind::null : Kind::boolean;
+            at = past_word(at, end_, *at == 'n' ? "null" : *at == 't' ? "true" : "false");
+            if (at != nullptr) node.text = std::string_view(start, static_cast<std::size_t>(at - start));
+            break;
         default:
-            return take_number(node);
+            node.kind = Kind::number;
+            at = past_number(at, end_);
+            if (at != nullptr) node.text = std::string_view(start, static_cast<std::size_t>(at - start));
+    }
+    node.end = static_cast<std::uint32_t>(count_);
+    return at;
+}
+
+/// Continues after the opening bracket.
+const char* JsonLine::take_object(const char* at, std::size_t depth) {
+    at = past_blanks(at, end_);
+    if (starts_with(at, end_, '}')) return at + 1;
+    for (;;) {
+        std::string_view key;
+        if (!starts_with(at, end_, '"') || (at = take_string(at + 1, key)) == nullptr) return nullptr;
+        at = past_blanks(at, end_);
+        if (!starts_with(at, end_, ':')) return nullptr;
+        at = take_value(past_blanks(at + 1, end_), key, depth + 1);
+        if (at == nullptr) return nullptr;
+        at = past_blanks(at, end_);
+        if (!starts_with(at, end_, ',')) return starts_with(at, end_, '}') ? at + 1 : nullptr;
+        at = past_blanks(at + 1, end_);
     }
 }
 
 /// Continues after the opening bracket.
-bool JsonLine::take_values(Kind kind, std::size_t depth) {
-    const char closing = kind == Kind::array ? ']' : '}';
-    skip_blanks();
-    if (take(closing)) return true;
-    do {
-        std::string_view key;
-        skip_blanks();
-        if (kind == Kind::object) {
-            if (!take('"') || !take_string(key)) return false;
-            skip_blanks();
-            if (!take(':')) return false;
-        }
-        if (!take_value(key, depth + 1)) return false;
-        skip_blanks();
-    } while (take(','));
-    return take(closing);
+const char* JsonLine::take_array(const char* at, std::size_t depth) {
+    at = past_blanks(at, end_);
+    if (starts_with(at, end_, ']')) return at + 1;
+    for (;;) {
+        at = take_value(past_blanks(at, end_), {}, depth + 1);
+        if (at == nullptr) return nullptr;
+        at = past_blanks(at, end_);
+        if (!starts_with(at, end_, ',')) return starts_with(at, end_, ']') ? at + 1 : nullptr;
+        ++at;
+    }
 }
 
 }  // namespace aoti_dbg

@@ -50,8 +50,8 @@ class JsonLine {
     bool parse(std::string_view line);
     [[nodiscard]] Value root() const { return count_ == 0 ? Value() : Value(this, 0, 1); }
 
-    /// A number for a name. Names with other numbers differ, and few names share one. Use it to tell the
-    /// members of an object apart in one pass.
+    /// A number for a name. Names with other numbers differ, and few names share one. Use it to switch
+    /// over the members of an object.
     static constexpr std::uint32_t tag_of(std::string_view key) {
         if (key.empty()) return 0;
         const auto byte = [](char c) { return std::uint32_t{static_cast<unsigned char>(c)}; };
@@ -67,25 +67,20 @@ class JsonLine {
         Kind kind = Kind::null;
     };
 
-    Node& add_node();
-    void skip_blanks();
-    bool take(char character);
-    bool take_word(std::string_view word, Node& node);
-    bool take_number(Node& node);
-    bool take_string(std::string_view& text);
-    bool take_escaped_string(std::string_view& text);
-    bool take_escape();
-    bool take_hex(std::uint32_t& code);
-    bool take_values(Kind kind, std::size_t depth);
-    bool take_value(std::string_view key, std::size_t depth);
-    bool take_list(Kind kind, std::size_t at, std::size_t depth);
+    // These take what starts at `at` and return where it ends, or null if it is not JSON.
+    const char* take_string(const char* at, std::string_view& text);
+    const char* take_escaped_string(const char* start, const char* at, std::string_view& text);
+    const char* take_escape(const char* at);
+    const char* take_hex(const char* at, std::uint32_t& code) const;
+    const char* take_value(const char* at, std::string_view key, std::size_t depth);
+    const char* take_object(const char* at, std::size_t depth);
+    const char* take_array(const char* at, std::size_t depth);
 
-    // What is not parsed yet.
-    const char* at_ = nullptr;
-    const char* end_ = nullptr;
-    std::string unescaped_;    // strings that had escapes; never grows while values point into it
-    std::vector<Node> nodes_;  // the first `count_` of them are in use
+    const char* end_ = nullptr;  // of the line
+    std::string unescaped_;      // strings that had escapes; never grows while values point into it
+    std::vector<Node> nodes_;    // the first `count_` of them are in use
     std::size_t count_ = 0;
+    std::size_t most_ = 0;  // nodes for this line
 };
 
 inline const JsonLine::Node& JsonLine::Value::node() const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 
 #include "base/error_code.hpp"
 #include "base/file_failure.hpp"
@@ -13,6 +14,7 @@
 #include "cli/page/page_template.hpp"
 #include "cli/page/read_page.hpp"
 #include "cli/report/report_files.hpp"
+#include "cli/torch_trace_option.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -49,8 +51,12 @@ int html_report(const HtmlRequest& request) {
     std::error_code failed;
     if (!request.output.empty() && fs::exists(fs::symlink_status(request.output, failed)))
         return refuse_output(request.output);
+    const std::optional<Result<TorchTrace>> trace =
+        request.torch_trace.empty() ? std::nullopt : std::optional(TorchTrace::read(request.torch_trace));
+    if (trace && !trace->ok()) return refuse_torch_trace(trace->status());
     const Place place = place_of(request, about);
-    Result<Page> page = read_page({about, place.folder.string(), request.is_confidential});
+    Result<Page> page =
+        read_page({about, place.folder.string(), request.is_confidential, trace ? &trace->value() : nullptr});
     if (!page.ok()) {
         error_message(ErrorCode::nothing_recorded, "%s.", page.status().message().c_str());
         return 1;

@@ -10,6 +10,7 @@ struct HtmlRequest {
     std::string second;  // the page is about this one, compared with `folder`; empty: about `folder`
     std::string output;  // empty: report.html in the folder that the page is about
     bool is_confidential = false;
+    std::string torch_trace;  // a folder with logs of TORCH_TRACE; empty: none
 };
 
 /// Returns the exit code.

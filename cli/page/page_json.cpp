@@ -2,6 +2,7 @@
 #include "cli/page/page_json.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "cli/page/findings_json.hpp"
 #include "cli/page/page_text.hpp"
@@ -20,10 +21,14 @@ std::string counted(std::uint64_t count, const char* noun) {
 
 /// Returns the rows by importance: those that something happened in, then the others in order.
 std::vector<std::uint32_t> by_importance(const Page& page) {
-    std::vector<std::uint32_t> rows = page.order;
-    std::ranges::stable_partition(rows, [&](std::uint32_t row) {
+    const auto has_event = [&](std::uint32_t row) {
         return (page.rows.rows[row].flags & (kHasNan | kHasFinding | kFailed | kDidNotEnd)) != 0;
-    });
+    };
+    std::vector<std::uint32_t> rows;
+    rows.reserve(page.order.size());
+    std::ranges::copy_if(page.order, std::back_inserter(rows), has_event);
+    std::ranges::copy_if(page.order, std::back_inserter(rows),
+                         [&](std::uint32_t row) { return !has_event(row); });
     return rows;
 }
 
@@ -164,6 +169,7 @@ class PageText {
 
     void append_details(const RowJson& rows, std::string& text) const {
         std::vector<std::int64_t> numbers;
+        numbers.reserve(rows.chosen().size());
         std::int64_t next = 0;
         for (std::size_t i = 0; i < rows.chosen().size(); ++i)
             numbers.push_back(details_[i].empty() ? -1 : next++);

@@ -33,6 +33,10 @@ enum RowFlags : std::uint8_t {
     kNothingMeasured = 32,
 };
 
+std::string cut_name(const std::string& name);
+/// Returns the first names: a fused kernel can have hundreds of nodes.
+std::vector<std::string> cut_list(const std::vector<std::string>& names);
+
 struct PageModel {
     std::string name;
     std::uint32_t process = 0;
@@ -67,6 +71,7 @@ struct PageSite {
     std::vector<std::string> source_nodes;
     std::vector<std::string> aten;
     std::vector<std::string> python;
+    std::vector<std::string> nodes;  // of the graph that Inductor compiled
     std::vector<SiteArgument> arguments;
 };
 

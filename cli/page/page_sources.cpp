@@ -2,10 +2,12 @@
 #include "cli/page/page_sources.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
 #include "model/kernel_source.hpp"
+#include "triage/gather/kept_origins.hpp"
 #include "triage/gather/kept_packages.hpp"
 
 namespace aoti_dbg::cli {
@@ -128,14 +130,41 @@ class SourceReader {
     bool is_cut_ = false;
 };
 
+bool is_inside(const RecordedFolder& folder, const KeptPackage& package, const std::string& wrapper) {
+    const std::string kernels = package.folder + "/kernel_information.json";
+    std::error_code failed;
+    const bool has_kernels = std::filesystem::exists(std::filesystem::symlink_status(kernels, failed));
+    return folder.has(wrapper) && (!has_kernels || folder.has(kernels));
+}
+
+void add_origins(const KeptPackages& packages, std::uint32_t model, KeptOrigins& origins, Page& page) {
+    for (PageSite& site : page.rows.sites) {
+        if (site.model != model) continue;
+        SiteFacts facts;
+        facts.kernel = page.rows.kernels[site.kernel].name;
+        facts.line = site.line;
+        facts.source = site.source;
+        facts.source_nodes = site.source_nodes;
+        facts.original_aten = site.aten;
+        facts.python_stack = site.python;
+        const Origin& origin = origins.of(packages, page.rows.models[model].number, facts);
+        if (site.source_nodes.empty()) site.source_nodes = cut_list(origin.source_nodes);
+        if (site.aten.empty()) site.aten = cut_list(origin.aten);
+        site.nodes = cut_list(origin.post_grad_nodes);
+        if (!origin.python_lines.empty()) site.python = cut_list(origin.python_lines);
+    }
+}
+
 }  // namespace
 
-void read_sources(const RecordedFolder& folder, const std::vector<ProcessFiles>& processes, Page& page) {
+void read_sources(const RecordedFolder& folder, const std::vector<ProcessFiles>& processes,
+                  const TorchTrace* trace, Page& page) {
     page.source_of_site.assign(page.rows.sites.size(), kNoIndex32);
     page.source_of_kernel.assign(page.rows.kernels.size(), kNoIndex32);
     page.packages.resize(page.rows.models.size());
     page.torch.resize(page.rows.models.size());
     SourceReader sources(page);
+    KeptOrigins origins(trace);
     std::uint32_t last = kNoIndex32;
     KeptPackages packages{std::string()};
     for (std::uint32_t model = 0; model < page.rows.models.size(); ++model) {
@@ -149,8 +178,9 @@ void read_sources(const RecordedFolder& folder, const std::vector<ProcessFiles>&
         page.packages[model] = candidates.front()->name;
         page.torch[model] = candidates.front()->torch;
         const std::vector<std::string> wrappers = candidates.front()->wrappers();
-        if (page.is_confidential || wrappers.size() != 1 || !folder.has(wrappers.front())) continue;
-        sources.read(model, wrappers.front());
+        if (wrappers.size() != 1 || !is_inside(folder, *candidates.front(), wrappers.front())) continue;
+        add_origins(packages, model, origins, page);
+        if (!page.is_confidential) sources.read(model, wrappers.front());
     }
     sources.note_rest();
 }

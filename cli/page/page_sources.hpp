@@ -6,10 +6,12 @@
 #include "cli/page/page_data.hpp"
 #include "cli/page/read_process.hpp"
 #include "cli/page/recorded_folder.hpp"
+#include "model/torch_trace.hpp"
 
 namespace aoti_dbg::cli {
 
-/// Also names the package of each model.
-void read_sources(const RecordedFolder& folder, const std::vector<ProcessFiles>& processes, Page& page);
+/// Also names the package of each model, and adds the origins of its kernels. `trace` may be null.
+void read_sources(const RecordedFolder& folder, const std::vector<ProcessFiles>& processes,
+                  const TorchTrace* trace, Page& page);
 
 }  // namespace aoti_dbg::cli

@@ -38,21 +38,6 @@ class Key {
     std::uint64_t hash_ = kFnvBegin;
 };
 
-std::string cut_name(const std::string& name) {
-    return name.substr(0, kLongestName);
-}
-
-/// A fused kernel can have hundreds of nodes.
-std::vector<std::string> cut_list(const std::vector<std::string>& names) {
-    constexpr std::size_t kMostNames = 100;
-    std::vector<std::string> cut;
-    for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
-        cut.push_back(cut_name(names[i]));
-    if (names.size() > kMostNames)
-        cut.push_back("and " + std::to_string(names.size() - kMostNames) + " more");
-    return cut;
-}
-
 /// Returns the bytes from the first element to the end of the last, or 0 if they are unknown.
 std::uint64_t extent_of(const TensorFacts& facts, std::uint64_t bytes, std::uint64_t element) {
     if (facts.is_contiguous || facts.strides.size() != facts.sizes.size() || bytes == 0) return bytes;
@@ -69,6 +54,20 @@ std::uint64_t extent_of(const TensorFacts& facts, std::uint64_t bytes, std::uint
 }
 
 }  // namespace
+
+std::string cut_name(const std::string& name) {
+    return name.substr(0, kLongestName);
+}
+
+std::vector<std::string> cut_list(const std::vector<std::string>& names) {
+    constexpr std::size_t kMostNames = 100;
+    std::vector<std::string> cut;
+    for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
+        cut.push_back(cut_name(names[i]));
+    if (names.size() > kMostNames)
+        cut.push_back("and " + std::to_string(names.size() - kMostNames) + " more");
+    return cut;
+}
 
 void PageRows::begin_process(std::uint32_t process) {
     process_ = process;

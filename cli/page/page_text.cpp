@@ -80,7 +80,7 @@ std::string list_text(const std::vector<Number>& numbers) {
         append_one(static_cast<std::int64_t>(end - i), runs);
         i = end;
     }
-    list += "]";
+    list += ']';
     runs += "]}";
     return runs.size() < list.size() ? runs : list;
 }

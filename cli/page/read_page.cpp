@@ -103,7 +103,7 @@ Result<Page> read_page(const PageRequest& request) {
     page.rows.finish();
     page.order = order_of_rows(page.rows);
     page.links = links_between(page.rows, page.order);
-    read_sources(folder, processes, page);
+    read_sources(folder, processes, request.torch_trace, page);
     if (!page.is_confidential) read_row_files(folder, request.page_folder, processes, page);
     read_verdict(folder, page);
     note_limits(page);

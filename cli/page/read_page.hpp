@@ -6,6 +6,7 @@
 #include "base/status.hpp"
 #include "cli/page/page_data.hpp"
 #include "cli/page/recorded_folder.hpp"
+#include "model/torch_trace.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -13,6 +14,7 @@ struct PageRequest {
     std::string folder;
     std::string page_folder;  // where the page will be; links are relative to it
     bool is_confidential = false;
+    const TorchTrace* torch_trace = nullptr;
 };
 
 /// Fails if no process is recorded there.

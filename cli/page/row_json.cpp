@@ -49,7 +49,7 @@ void append_dictionary(const std::vector<std::int64_t>& numbers, std::string& ou
     append_column(values, dictionary);
     dictionary += ",\"index\":";
     append_column(places, dictionary);
-    dictionary += "}";
+    dictionary += '}';
     out += dictionary.size() < plain.size() ? dictionary : plain;
 }
 
@@ -175,6 +175,7 @@ std::string RowJson::more_of_site(std::uint32_t index) const {
     std::string text = "{";
     if (!site.source_nodes.empty()) append_texts_member("source_nodes", site.source_nodes, text);
     if (!site.aten.empty()) append_texts_member("aten", site.aten, text);
+    if (!site.nodes.empty()) append_texts_member("nodes", site.nodes, text);
     if (!site.python.empty() && !page_.is_confidential) append_texts_member("python", site.python, text);
     if (!site.arguments.empty()) {
         append_name("arguments", text);

@@ -123,6 +123,14 @@ class Linker {
     Memory memory_;
 };
 
+/// `links` are sorted by `row`.
+std::span<const RowLink> those_of(const std::vector<RowLink>& links, std::uint32_t row,
+                                  std::uint32_t RowLink::*member) {
+    const auto begin = std::ranges::lower_bound(links, row, {}, member);
+    const auto end = std::ranges::upper_bound(links, row, {}, member);
+    return {begin, end};
+}
+
 /// Keeps the first readers of each written argument.
 void keep_few(std::vector<RowLink>& by_writer) {
     std::size_t count = 0;
@@ -159,13 +167,11 @@ RowLinks::RowLinks(std::vector<RowLink> links) : by_reader_(std::move(links)) {
 }
 
 std::span<const RowLink> RowLinks::to(std::uint32_t reader) const {
-    const auto range = std::ranges::equal_range(by_reader_, reader, {}, &RowLink::reader);
-    return {range.begin(), range.end()};
+    return those_of(by_reader_, reader, &RowLink::reader);
 }
 
 std::span<const RowLink> RowLinks::from(std::uint32_t writer) const {
-    const auto range = std::ranges::equal_range(by_writer_, writer, {}, &RowLink::writer);
-    return {range.begin(), range.end()};
+    return those_of(by_writer_, writer, &RowLink::writer);
 }
 
 RowLinks links_between(const PageRows& rows, const std::vector<std::uint32_t>& order) {

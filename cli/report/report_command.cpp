@@ -45,7 +45,8 @@ void ReportCommand::add_to(CLI::App& app) {
 int ReportCommand::run_html() const {
     if (program_.size() > 1)
         return refuse("expected one directory or two, got also " + aoti_dbg::quoted(program_[1]) + ".");
-    return html_report({folder_, program_.empty() ? "" : program_.front(), output_, is_confidential_});
+    return html_report(
+        {folder_, program_.empty() ? "" : program_.front(), output_, is_confidential_, torch_trace_});
 }
 
 int ReportCommand::run() {

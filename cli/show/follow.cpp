@@ -1,4 +1,4 @@
-// It looks at the files several times a second, which costs little, and works on every file system. It must
+// It reads the files several times a second, which costs little, and works on every file system. It must
 // not write to the recording.
 #include "cli/show/follow.hpp"
 
@@ -23,10 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr long kLookEveryNs = 100'000'000;
-constexpr unsigned kLooksPerSearch = 3;  // for further processes
-constexpr unsigned kLooksForEvents = 5;  // before calls of the ring are shown instead
-constexpr unsigned kLooksAfterEnd = 5;   // a process may start another one at its end
+constexpr long kPollEveryNs = 100'000'000;
+constexpr unsigned kPollsPerSearch = 3;  // for further processes
+constexpr unsigned kPollsForEvents = 5;  // before calls of the ring are shown instead
+constexpr unsigned kPollsAfterEnd = 5;   // a process may start another one when it exits
 
 /// "flight-42.ring" has its events in "events-42.jsonl".
 std::string events_beside(const std::string& ring) {
@@ -51,12 +51,12 @@ class FollowedProcess {
     /// Appends what is new.
     void poll(std::string& out) {
         if (is_over_) return;
-        ++looks_;
+        ++polls_;
         const bool is_final = !process_.is_running;
         if (!events_) open_events();
         if (events_) events_->poll(is_final, out);
         const bool is_ring_shown =
-            !request_.format && (looks_ > kLooksForEvents || is_final) && !(events_ && events_->has_calls());
+            !request_.format && (polls_ > kPollsForEvents || is_final) && !(events_ && events_->has_calls());
         if (is_ring_shown)
             if (const Result<ring::Contents> read = ring::read_flight_ring(process_.ring); read.ok())
                 calls_.poll(read.value(), is_final, out);
@@ -99,7 +99,7 @@ class FollowedProcess {
     const FollowRequest& request_;
     FollowedCalls calls_;
     std::unique_ptr<FollowedEvents> events_;  // null: it has none, or none yet
-    unsigned looks_ = 0;
+    unsigned polls_ = 0;
     bool is_over_ = false;
 };
 
@@ -116,12 +116,12 @@ class Following {
     explicit Following(const FollowRequest& request) : request_(request) {}
 
     int run() {
-        for (unsigned looks = 0; !is_over(); ++looks) {
-            if (looks % kLooksPerSearch == 0) search();
+        for (unsigned polls = 0; !is_over(); ++polls) {
+            if (polls % kPollsPerSearch == 0) search();
             for (const auto& process : processes_)
                 if (!poll(*process)) return output_.exit_code();
             if (!output_.flush()) return output_.exit_code();
-            const timespec nap = {0, kLookEveryNs};
+            const timespec nap = {0, kPollEveryNs};
             nanosleep(&nap, nullptr);
         }
         for (const auto& process : processes_)
@@ -148,7 +148,7 @@ class Following {
         is_waiting_ = true;
     }
 
-    /// Prints what is new in a process. Returns false if nobody reads any more.
+    /// Prints what is new in a process. Returns false if the reader closed the pipe.
     bool poll(FollowedProcess& process) {
         text_.clear();
         process.poll(text_);
@@ -170,8 +170,8 @@ class Following {
         const bool is_any_left =
             processes_.empty() || std::any_of(processes_.begin(), processes_.end(),
                                               [](const auto& one) { return !one->is_over(); });
-        looks_after_end_ = is_any_left ? 0 : looks_after_end_ + 1;
-        return looks_after_end_ > kLooksAfterEnd;
+        polls_after_end_ = is_any_left ? 0 : polls_after_end_ + 1;
+        return polls_after_end_ > kPollsAfterEnd;
     }
 
     const FollowRequest& request_;
@@ -180,7 +180,7 @@ class Following {
     Output output_;
     std::string text_;
     bool is_waiting_ = false;
-    unsigned looks_after_end_ = 0;
+    unsigned polls_after_end_ = 0;
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ std::size_t end_of_lines(std::string_view text, std::size_t searched) {
 GrowingLines::GrowingLines(const std::string& path)
     : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
 
-void GrowingLines::look(bool is_final) {
+void GrowingLines::poll(bool is_final) {
     if (complete_ != 0) return;  // some of it was not read yet
     text_.clear();
     bool is_at_end = false;
@@ -81,7 +81,7 @@ FollowedEvents::FollowedEvents(const std::string& path, OutputFormat format,
       printer_(format, thread, folder_of(path), trace) {}
 
 void FollowedEvents::poll(bool is_final, std::string& out) {
-    lines_.look(is_final);
+    lines_.poll(is_final);
     ReadEvent event;
     while (reader_.next(event) && event.type != "pause") {
         has_calls_ = has_calls_ || event.kind == ReadEvent::Kind::call;

@@ -13,15 +13,15 @@
 namespace aoti_dbg::cli {
 
 /// The complete lines of a growing file. Its writer fills the file with newlines ahead of the lines, and
-/// copies a line into them. So the last line counts as complete once it is the same in two looks at the file.
+/// copies each line into them. So the last line counts as complete once two polls found the same.
 class GrowingLines {
   public:
     explicit GrowingLines(const std::string& path);
 
     [[nodiscard]] bool is_open() const { return file_.number() >= 0; }
 
-    /// Looks at the file. With `is_final`, nobody writes any more, and the last line counts at once.
-    void look(bool is_final);
+    /// Reads what is new. With `is_final`, the writer has ended, and the last line counts at once.
+    void poll(bool is_final);
 
     /// Copies complete lines that were not read yet. Returns 0 if there are none.
     std::size_t read(char* to, std::size_t bytes);
@@ -30,7 +30,7 @@ class GrowingLines {
     Descriptor file_;
     std::uint64_t offset_ = 0;  // of `text_` in the file
     std::string text_;          // from there on, as far as the writer has been
-    std::size_t seen_ = 0;      // size of `text_` at the last look
+    std::size_t seen_ = 0;      // size of `text_` at the last poll
     std::size_t complete_ = 0;  // so much of `text_` is complete lines
 };
 

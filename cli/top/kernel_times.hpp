@@ -57,7 +57,7 @@ class KernelTimer {
     bool has_timeline_ = false;
     bool has_events_ = false;
     std::uint64_t processes_ = 0;
-    std::map<std::string, std::uint64_t> read_bytes_;    // of a timeline, by its path
+    std::map<std::string, std::uint64_t> read_bytes_;  // of a timeline, by its path
     // Of a ring, by its path and thread.
     std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> last_numbers_;
     Sums device_;

@@ -45,7 +45,9 @@ double bytes_per_second(const KernelTime& kernel) {
 std::string speed_text(double bytes) {
     if (bytes == 0) return "-";
     std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.1f GB/s", bytes * 1e-9);
+    const bool is_fast = bytes >= 1e9;
+    std::snprintf(text.data(), text.size(), "%.1f %s", bytes * (is_fast ? 1e-9 : 1e-6),
+                  is_fast ? "GB/s" : "MB/s");
     return text.data();
 }
 

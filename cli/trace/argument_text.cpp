@@ -81,7 +81,7 @@ std::uint64_t number_of(std::string_view text) {
     return number;
 }
 
-/// Members come from a file, so a string may stand where a number belongs.
+/// Members come from a file, so a string may be in the place of a number.
 void append_member(std::string_view name, std::string_view text, std::string& out) {
     if (text.empty()) return;
     out.append(", ").append(name).append(" ");

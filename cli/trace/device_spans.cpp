@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/trace/host_calls.hpp"
+#include "cli/trace/trace_names.hpp"
 #include "serializer/number_text.hpp"
 
 namespace aoti_dbg::cli {

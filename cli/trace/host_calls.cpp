@@ -14,35 +14,6 @@ constexpr std::uint32_t kUnknown = ~0U;
 constexpr std::size_t kLongestName = 200;
 constexpr std::uint64_t kUndescribed = ~std::uint64_t{0};
 
-/// The category of a slice, by which the viewer filters.
-std::string_view category_of(ring::CallKind kind) {
-    switch (kind) {
-        case ring::CallKind::triton:
-            return "triton";
-        case ring::CallKind::extern_op:
-            return "op";
-        case ring::CallKind::proxy_op:
-            return "proxy_op";
-        case ring::CallKind::dispatcher:
-            return "dispatcher_op";
-        case ring::CallKind::cpp_kernel:
-            return "cpp_kernel";
-        case ring::CallKind::launch:
-            return "launch";
-        case ring::CallKind::graph:
-            return "graph";
-        case ring::CallKind::run:
-            return "run";
-        case ring::CallKind::lifecycle:
-            return "lifecycle";
-        case ring::CallKind::wait:
-            return "wait";
-        case ring::CallKind::unknown:
-            break;
-    }
-    return "call";
-}
-
 std::string joined(const std::vector<std::string>& texts, const char* separator) {
     std::string text;
     for (const std::string& part : texts)
@@ -55,16 +26,6 @@ void annotate_unless_empty(TracePackets& packets, std::string_view key, const st
 }
 
 }  // namespace
-
-std::uint64_t trace_id(std::uint64_t process, std::uint64_t kind, std::uint64_t number) {
-    const auto mixed = [](std::uint64_t value) {
-        value *= 0x9E3779B97F4A7C15U;
-        value ^= value >> 32U;
-        return value * 0x9E3779B97F4A7C15U;
-    };
-    const std::uint64_t id = mixed(number + mixed(process << 8U | kind));
-    return id == 0 ? 1 : id;  // 0 is the root track
-}
 
 HostCalls::HostCalls(TracePackets& packets, const HostProcess& process)
     : packets_(packets), process_(process) {}

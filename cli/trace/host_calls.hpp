@@ -10,6 +10,7 @@
 
 #include "cli/trace/argument_text.hpp"
 #include "cli/trace/host_thread.hpp"
+#include "cli/trace/trace_names.hpp"
 #include "cli/trace/trace_packets.hpp"
 #include "serializer/event_reader.hpp"
 #include "serializer/facts_cache.hpp"
@@ -17,21 +18,6 @@
 #include "serializer/flight_ring_reader.hpp"
 
 namespace aoti_dbg::cli {
-
-/// Returns the number of a track or flow, the same for the same arguments.
-std::uint64_t trace_id(std::uint64_t process, std::uint64_t kind, std::uint64_t number);
-
-/// Kinds for trace_id().
-enum TraceIdKind : std::uint64_t {
-    kProcess,
-    kThread,
-    kFindings,
-    kNanCounter,
-    kBytesCounter,
-    kDevice,
-    kStream,
-    kFlow
-};
 
 struct HostProcess {
     std::uint64_t index = 0;  // in the trace

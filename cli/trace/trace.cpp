@@ -86,7 +86,7 @@ class Traced {
     void read_events(const HostProcess& process, HostCalls& calls) {
         RecordedFile file(files_->events.c_str());
         EventReader reader([&](char* to, std::size_t bytes) { return file.read(to, bytes); },
-                           ArgumentDetail::facts);
+                           ArgumentDetail::facts, ReadingThread::own);
         ReadEvent event;
         while (failed_.ok() && reader.next(event)) {
             if (event.kind == ReadEvent::Kind::header) {

@@ -19,7 +19,7 @@ from selenium import webdriver
 from selenium.webdriver.support.wait import WebDriverWait
 
 ARGUMENTS = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run",
-             "--window-size=1300,1000", "--disable-background-networking", "--force-color-profile=srgb"]  # fmt: skip
+             "--window-size=1300,1100", "--disable-background-networking", "--force-color-profile=srgb"]  # fmt: skip
 DEADLINE = 60
 
 QUERY = """
@@ -105,16 +105,21 @@ class Ui(unittest.TestCase):
     def test_shows_the_details_of_a_selected_kernel(self):
         ((kernel,),) = self.rows("select min(id) from slice where name = 'triton_poi_fused_relu_0'")
         self.driver.execute_script("""
-            const expand = node => { node.expand(); node.children.forEach(expand); };
-            app.trace.workspaces.currentWorkspace.children.forEach(expand);
             app.trace.selection.selectSqlEvent('slice', Number(arguments[0]), {scrollToSelection: true});
             setTimeout(() => app.trace.selection.zoomOnSelection(), 500);
             setTimeout(() => app.trace.timeline.zoomVisibleWindow(16, 0.5), 1500);""", kernel)
         WebDriverWait(self.driver, DEADLINE).until(
             lambda driver: "aten.add, aten.relu" in driver.execute_script("return document.body.innerText"))
         if picture := os.environ.get("AOTI_DBGTEST_PICTURE"):
-            self.driver.execute_script("app.sidebar.toggleVisibility()")
+            self.driver.execute_script("""
+                const expand = node => { node.expand(); node.children.forEach(expand); };
+                app.trace.workspaces.currentWorkspace.children.slice(-1).forEach(expand);
+                app.sidebar.toggleVisibility();
+                app.trace.selection.scrollToSelection();""")
             time.sleep(3)
+            self.driver.execute_script("""
+                [...document.querySelectorAll('header')].find(node => node.innerText == 'Arguments').scrollIntoView();""")
+            time.sleep(4)
             self.driver.save_screenshot(picture)
 
 

@@ -144,6 +144,22 @@ TEST_CASE("Without the wrapper source or a line, only a unique name says so") {
     }
 }
 
+TEST_CASE("Names of one op are recognized") {
+    const std::string information =
+        R"j({"KEY:1": {"stack_traces": ["File \"/m/net.py\", line 1, in f"], "post_grad_nodes": []}})j";
+    const auto is_same = [&](const std::string& key, const std::string& kernel,
+                             const std::string& symbol = {}) {
+        std::string named = information;
+        named.replace(named.find("KEY"), 3, key);
+        return !origin_of({kernel, symbol, 0, {}, {}, {}}, "", named).python_lines.empty();
+    };
+    CHECK(is_same("torch.ops.mylib.my_op.default", "mylib::my_op"));
+    CHECK(is_same("aoti_torch_cpu_my_op", "mylib::my_op"));
+    CHECK(is_same("aoti_torch_cpu_sort_stable", "at::_ops::sort_stable::call", "aoti_torch_cpu_sort_stable"));
+    CHECK_FALSE(is_same("aoti_torch_cpu_my_op", "my_op"));
+    CHECK_FALSE(is_same("aoti_torch_cpu_my_op_out", "mylib::my_op"));
+}
+
 TEST_CASE("A file of another build, or a line of another kernel, claims nothing") {
     const std::string other =
         R"j({"aoti_torch_cpu_addmm_out:1": {"stack_traces": ["File \"/m/n.py\", line 1, in f"]}})j";

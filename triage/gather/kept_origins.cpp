@@ -66,7 +66,7 @@ const Origin& KeptOrigins::find(const KeptPackages& packages, std::uint32_t mode
     const bool is_known = candidates.size() == 1;
     const std::string folder = is_known ? candidates.front()->folder : std::string();
     std::string key = folder + "\n" + std::to_string(site.line) + "\n" + site.kernel;
-    // Without a line, only these tell two sites apart.
+    // Without a line, only these differ between two sites.
     for (const auto* list : {&site.source_nodes, &site.aten, &site.python_stack})
         key += "\n" + joined(*list, ",");
     const auto known = found_.find(key);
