@@ -13,6 +13,11 @@ function list(value) {
   return Array.isArray(value) ? value : [];
 }
 
+// A list of objects, whatever it is.
+function objects(value) {
+  return list(value).map((one) => (one !== null && typeof one === 'object' ? one : {}));
+}
+
 // The page's data has NaN and infinities as strings.
 function toNumber(value) {
   if (typeof value === 'number') return value;
