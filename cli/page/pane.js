@@ -87,7 +87,7 @@ class Pane {
   findings(row) {
     const indices = this.recording.findingsOf.get(row) || [];
     return indices.length > 0 && make('div', { class: 'part' },
-      indices.map((index) => findingCard(this.recording, this.recording.findings[index], { isShort: true })));
+      indices.map((index) => findingCard(this.recording, this.recording.findings[index], { isShort: true, isFolded: true })));
   }
 
   difference(row) {
@@ -99,7 +99,12 @@ class Pane {
     const source = this.recording.sources[index];
     if (!source) return null;
     const first = source.first_line > 0 ? source.first_line : 1;
-    const lines = text(source.text).replace(/\n$/, '').split('\n').map((words, offset) => {
+    const texts = text(source.text).replace(/\n$/, '').split('\n');
+    // The pane is narrow, so what all lines are indented by goes.
+    const indents = texts.filter((words) => words.trim()).map((words) => words.length - words.trimStart().length);
+    const indent = indents.reduce((least, one) => Math.min(least, one), Infinity);
+    const lines = texts.map((indented, offset) => {
+      const words = indented.slice(indent);
       const isHere = first + offset === line;
       const isFar = line > 0 && Math.abs(first + offset - line) > PRINTED_LINES;
       return make('div', { class: `code-line${isHere ? ' here' : ''}${isFar ? ' far' : ''}`, 'aria-current': isHere ? 'location' : null },
@@ -117,7 +122,7 @@ class Pane {
     const kernelBox = kernelIndex !== site.source ? this.sourceBox(kernelIndex, -1) : null;
     if (!box && !kernelBox) return null;
     const name = text((this.recording.sources[site.source] || {}).name);
-    return this.section('Source', box && make('p', { class: 'muted' }, `${name}${site.line > 0 ? `:${site.line}` : ''}`), box,
+    return this.section('Source', box && make('p', { class: 'muted one-line', title: name }, site.line > 0 && `Line ${site.line} of `, name), box,
       kernelBox && folded('Source of the kernel', !box, kernelBox));
   }
 
