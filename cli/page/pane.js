@@ -99,12 +99,7 @@ class Pane {
     const source = this.recording.sources[index];
     if (!source) return null;
     const first = source.first_line > 0 ? source.first_line : 1;
-    const texts = text(source.text).replace(/\n$/, '').split('\n');
-    // The pane is narrow, so what all lines are indented by goes.
-    const indents = texts.filter((words) => words.trim()).map((words) => words.length - words.trimStart().length);
-    const indent = indents.reduce((least, one) => Math.min(least, one), Infinity);
-    const lines = texts.map((indented, offset) => {
-      const words = indented.slice(indent);
+    const lines = text(source.text).replace(/\n$/, '').split('\n').map((words, offset) => {
       const isHere = first + offset === line;
       const isFar = line > 0 && Math.abs(first + offset - line) > PRINTED_LINES;
       return make('div', { class: `code-line${isHere ? ' here' : ''}${isFar ? ' far' : ''}`, 'aria-current': isHere ? 'location' : null },
