@@ -32,7 +32,7 @@ function number(value, digits = 5) {
   if (typeof value !== 'number') return value === 'Infinity' ? 'Inf' : value === '-Infinity' ? '-Inf' : text(value);
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e6) return String(value);
-  if (size >= 1e6 || size < 1e-3) return value.toExponential(digits - 2).replace(/\.?0+e/, 'e').replace('e+', 'e');
+  if (size >= 1e6 || size < 1e-3) return value.toExponential(Math.max(2, digits - 2)).replace(/\.?0+e/, 'e').replace('e+', 'e');
   return String(Number(value.toPrecision(digits)));
 }
 
