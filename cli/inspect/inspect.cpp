@@ -83,6 +83,7 @@ int inspect(const InspectRequest& request) {
     if (models.empty()) return fail(request.path, why_empty(package.value().kind()));
     if (!request.kernel.empty()) return print_kernel(models, request);
     std::vector<InspectedModel> facts;
+    facts.reserve(models.size());
     for (const ModelFiles& model : models)
         facts.push_back(inspect_model(model));
     return print(request.is_json ? inspect_json(facts, request.path)

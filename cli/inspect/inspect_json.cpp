@@ -25,6 +25,7 @@ Json json_of(const ModelTensor& tensor) {
     Json json = {{"name", tensor.name}};
     if (!tensor.dtype.empty()) json["dtype"] = tensor.dtype;
     if (!tensor.device.empty()) json["device"] = tensor.device;
+    if (!tensor.place.empty()) json["place"] = tensor.place;
     if (!tensor.has_sizes) return json;
     json["sizes"] = Json::array();
     for (const TensorSize& size : tensor.sizes)
@@ -106,7 +107,7 @@ Json json_of(const InspectedModel& model) {
     if (model.has_inputs) {
         json["inputs"] = list_of(model.inputs);
         json["outputs"] = list_of(model.outputs);
-        json["has_weights"] = model.has_weights;
+        json["weights"] = model.weights;
         json["constants"] = list_of(model.constants);
     }
     json["kernels"] = list_of(model.kernels);

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kUsualLines = 20;
 constexpr std::size_t kWidestName = 40;
 constexpr std::size_t kMostNodes = 6;
+constexpr unsigned kDescribesInputs = 208;  // the first release that does
 
 std::string line(const char* title, const std::string& text) {
     std::string padded = title;
@@ -81,10 +82,12 @@ std::string inputs_text(const InspectedModel& model, bool is_all) {
     if (!model.has_inputs)
         return section.head(model.has_wrapper ? "unknown: the wrapper source does not name them"
                                               : "unknown: the package has no wrapper source");
+    const bool is_old =
+        model.library && model.library->release != 0 && model.library->release < kDescribesInputs;
+    const std::string old = is_old ? " (PyTorch before 2.8)" : "";
     const bool lacks_guards = !model.inputs.empty() && !model.has_input_guards;
-    std::string text =
-        section.head(std::to_string(model.inputs.size()) +
-                     (lacks_guards ? ", which the package does not describe (PyTorch before 2.8)" : ""));
+    std::string text = section.head(std::to_string(model.inputs.size()) +
+                                    (lacks_guards ? ", which the source does not describe" + old : ""));
     const auto name = [](const ModelTensor& input) { return input.name; };
     const std::size_t width = widest(model.inputs, section.shown(), name);
     for (std::size_t i = 0; i < section.shown(); ++i) {
@@ -94,6 +97,7 @@ std::string inputs_text(const InspectedModel& model, bool is_all) {
             if (const std::string range = range_text(size); !range.empty()) facts.push_back(range);
         if (const std::string strides = strides_text(input); !strides.empty()) facts.push_back(strides);
         if (!input.device.empty()) facts.push_back("on " + input.device);
+        if (!input.place.empty()) facts.push_back("is " + input.place);
         text +=
             line("", column(input.name, width) + "  " + column(shape_text(input), facts.empty() ? 0 : 20) +
                          (facts.empty() ? "" : "  ") + joined(facts, ", "));
@@ -109,10 +113,13 @@ std::string outputs_text(const InspectedModel& model, bool is_all) {
     const std::size_t width = widest(model.outputs, section.shown(), name);
     for (std::size_t i = 0; i < section.shown(); ++i) {
         const ModelOutput& output = model.outputs[i];
-        std::string value = output.value.empty() ? "" : "  is " + output.value;
-        if (!output.writer.empty()) value += ", from " + output.writer;
+        std::vector<std::string> facts;
+        if (!output.tensor.place.empty()) facts.push_back("at " + output.tensor.place);
+        if (!output.value.empty()) facts.push_back("is " + output.value);
+        if (!output.writer.empty()) facts.push_back("from " + output.writer);
         text += line("", column(output.tensor.name, width) + "  " +
-                             column(shape_text(output.tensor), value.empty() ? 0 : 20) + value);
+                             column(shape_text(output.tensor), facts.empty() ? 0 : 20) +
+                             (facts.empty() ? "" : "  ") + joined(facts, ", "));
     }
     return text + section.rest();
 }
@@ -128,7 +135,9 @@ std::string constants_text(const InspectedModel& model, bool is_all) {
     }
     std::string sum = std::to_string(model.constants.size());
     if (!model.constants.empty()) sum += ", " + std::string(is_known ? "" : "at least ") + memory_text(bytes);
-    if (!model.has_weights && !model.constants.empty()) sum += ", not in the package: the program loads them";
+    if (!model.constants.empty() && model.weights != "library")
+        sum += model.weights == "package" ? ", beside the library"
+                                          : ", not in the package: the program loads them";
     std::string text = section.head(sum);
     const auto name = [](const ModelConstant& one) { return one.fqn.empty() ? one.tensor.name : one.fqn; };
     const std::size_t width = widest(model.constants, section.shown(), name);
@@ -147,18 +156,18 @@ std::string names_text(const std::vector<std::string>& names, bool is_all) {
     return joined(some, ", ") + (count < names.size() ? ", ..." : "");
 }
 
-/// Returns the last line of a stack trace with a place, which is the model's own code.
-std::string last_place(const std::string& stack) {
+/// Returns the innermost place of a stack trace that is not in PyTorch itself: models.py, line 75, in
+/// forward.
+std::string place_in_model(const std::string& stack) {
+    constexpr std::string_view kBegin = "File \"";
     std::string place;
-    std::size_t begin = 0;
-    while (begin < stack.size()) {
-        const std::size_t end = std::min(stack.find('\n', begin), stack.size());
-        std::string one = stack.substr(begin, end - begin);
-        one.erase(0, std::min(one.find_first_not_of(' '), one.size()));
-        if (one.starts_with("File ")) place = one;
-        begin = end + 1;
+    for (std::size_t at = stack.find(kBegin); at != std::string::npos; at = stack.find(kBegin, at + 1)) {
+        std::string one = stack.substr(at, stack.find('\n', at) - at);
+        if (place.empty() || one.find("/site-packages/torch/") == std::string::npos) place = std::move(one);
     }
-    return place;
+    place.erase(0, std::min(kBegin.size(), place.size()));
+    const std::size_t quote = place.find('"');
+    return quote == std::string::npos ? place : place.erase(quote, 1);
 }
 
 std::string kernel_text(const ModelKernel& kernel, bool is_all) {
@@ -173,7 +182,7 @@ std::string kernel_text(const ModelKernel& kernel, bool is_all) {
     detail("ATen", names_text(kernel.aten, is_all));
     detail("nodes", names_text(kernel.nodes, is_all));
     for (const std::string& stack : kernel.stack_traces) {
-        detail("Python", last_place(stack));
+        detail("Python", place_in_model(stack));
         if (!is_all) break;
     }
     return text;
@@ -236,7 +245,7 @@ std::string model_text(const InspectedModel& model, bool is_all) {
     std::string text = line("model", model.name.empty() ? "(unnamed)" : model.name);
     text += line("compiled", compiled_text(model));
     const bool is_readable = model.library && model.library->problem.empty();
-    if (is_readable) text += line("by", release_text(*model.library));
+    if (is_readable && model.library->release != 0) text += line("by", release_text(*model.library));
     text += line("files", files_text(model));
     if (model.library && !is_readable) text += line("", "the library " + model.library->problem);
     text += inputs_text(model, is_all) + outputs_text(model, is_all) + constants_text(model, is_all) +

@@ -1,11 +1,12 @@
 #include "cli/inspect/inspected_model.hpp"
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
+#include "base/words.hpp"
+#include "cli/inspect/call_spec.hpp"
 #include "cli/inspect/model_kernels.hpp"
 #include "cli/inspect/model_tensors.hpp"
 #include "cli/inspect/visible.hpp"
@@ -26,8 +27,6 @@ std::map<std::string, std::string, std::less<>> read_metadata(std::string_view t
     std::map<std::string, std::string, std::less<>> values;
     constexpr std::size_t kLargest = std::size_t{1} << 20U;
     if (text.size() > kLargest) return values;
-    // The reader of a document recurses, so a deep one is not read.
-    if (std::ranges::count(text, '[') + std::ranges::count(text, '{') > 64) return values;
     const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
     if (!document.is_object()) return values;
     for (const auto& [key, value] : document.items())
@@ -65,7 +64,7 @@ void set_platform(const ModelFiles& files, InspectedModel& facts) {
         facts.platform += " " + value("AOTI_PLATFORM");
     std::set<std::string> architectures;
     if (const std::string capability = value("AOTI_COMPUTE_CAPABILITY"); !capability.empty())
-        architectures.insert("sm_" + capability);
+        architectures.insert((capability[0] >= '0' && capability[0] <= '9' ? "sm_" : "") + capability);
     add_described(text_of(files.wrapper), architectures);
     for (const PackagedFile* const cubin : files.cubins)
         if (const std::string one = architecture_of(cubin->bytes); !one.empty()) architectures.insert(one);
@@ -83,6 +82,15 @@ void set_platform(const ModelFiles& files, InspectedModel& facts) {
                         source.find("device_internal/cpu.h") != std::string_view::npos ||
                         (facts.library && !facts.library->cpp_kernels.empty());
     facts.device = is_cuda ? "cuda" : is_cpu ? "cpu" : "";
+}
+
+void set_places(std::string_view source, InspectedModel& facts) {
+    const std::vector<std::string> inputs = input_places(source);
+    for (std::size_t i = 0; inputs.size() == facts.inputs.size() && i < inputs.size(); ++i)
+        facts.inputs[i].place = inputs[i];
+    const std::vector<std::string> outputs = output_places(source);
+    for (std::size_t i = 0; outputs.size() == facts.outputs.size() && i < outputs.size(); ++i)
+        facts.outputs[i].tensor.place = outputs[i];
 }
 
 /// Returns how many lines call the function, or contain the text.
@@ -114,13 +122,13 @@ void set_checks(std::string_view source, const WrapperInfo& info, InspectedModel
     constexpr std::string_view kNanCheck = "aoti_torch_check_inf_and_nan";
     const std::size_t nan_checks = count_of(source, std::string(kNanCheck) + "(");
     if (nan_checks != 0)
-        facts.checks.push_back("a check for NaN and Inf after " + std::to_string(nan_checks) + " kernels");
+        facts.checks.push_back("a check for NaN and Inf after " + counted(nan_checks, "kernel"));
     else if (facts.library && facts.library->imports.count(kNanCheck) != 0)
         facts.checks.emplace_back("checks for NaN and Inf");
     std::size_t assertions = 0;
     for (const KernelAssertions& kernel : find_assertions(source))
         assertions += kernel.lines.size();
-    if (assertions != 0) facts.checks.push_back(std::to_string(assertions) + " assertions in Triton kernels");
+    if (assertions != 0) facts.checks.push_back(counted(assertions, "assertion") + " in Triton kernels");
     if (source.find("RAIIAtenRecordFunctionHandle") != std::string_view::npos)
         facts.checks.emplace_back("ranges for PyTorch's profiler");
 }
@@ -142,9 +150,10 @@ InspectedModel inspect_model(const ModelFiles& files) {
     facts.has_inputs = facts.has_wrapper && !info.run.sites.empty();
     facts.has_inputs = facts.has_inputs || !info.inputs.empty();
     facts.has_input_guards = !info.input_guards.empty();
-    facts.has_weights = info.has_weights;
+    if (!info.has_weights) facts.weights = files.weights == nullptr ? "program" : "package";
     facts.inputs = inputs_of(info);
     facts.outputs = outputs_of(info);
+    set_places(texts.wrapper, facts);
     facts.constants = constants_of(info);
     facts.kernels = kernels_of(files, texts, info, facts);
     set_printer(texts.wrapper, facts);

@@ -22,6 +22,7 @@ struct ModelTensor {
     std::string name;
     std::string dtype;   // float32, empty if unknown
     std::string device;  // cpu, empty if unknown
+    std::string place;   // in the call of the exported module, empty if unknown
     bool has_sizes = false;
     std::vector<TensorSize> sizes;
     std::vector<std::string> strides;
@@ -77,7 +78,7 @@ struct InspectedModel {
     bool has_input_guards = false;
     std::vector<ModelTensor> inputs;
     std::vector<ModelOutput> outputs;
-    bool has_weights = true;
+    std::string weights = "library";  // where they are: library, package, or program, which loads them itself
     std::vector<ModelConstant> constants;
     std::vector<ModelKernel> kernels;
     std::string printer;              // PyTorch's debug printer: values, files, names, or empty

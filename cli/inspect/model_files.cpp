@@ -63,6 +63,7 @@ void complete(std::string_view base, std::string_view place, const Folder& folde
         model.extern_nodes = json_at(folder, own.substr(0, own.size() - 8) + ".json");
     model.metadata = json_at(folder, own + "_metadata.json");
     if (folder.models.size() > 1) return;  // Nothing says which of them the others belong to.
+    model.weights = json_at(folder, model.folder + "weights_config.json");
     model.kernel_information = json_at(folder, model.folder + "kernel_information.json");
     model.kernel_sources = folder.kernel_sources;
     model.cubins = folder.cubins;

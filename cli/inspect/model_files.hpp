@@ -18,6 +18,7 @@ struct ModelFiles {
     const PackagedFile* extern_nodes = nullptr;
     const PackagedFile* metadata = nullptr;
     const PackagedFile* kernel_information = nullptr;
+    const PackagedFile* weights = nullptr;  // where the package has those that are not in the library
     std::vector<const PackagedFile*> kernel_sources;
     std::vector<const PackagedFile*> cubins;
 };

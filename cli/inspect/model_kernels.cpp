@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "model/kernel_source.hpp"
@@ -132,24 +133,66 @@ std::string without_indent(std::string_view text) {
     return result;
 }
 
-/// Returns the definition of `extern "C" void <kernel>(...) {...}` in a source, without what precedes it.
-std::string_view find_definition(std::string_view source, std::string_view kernel) {
+/// Passes the name and the text of each `extern "C" void cpp_fused_relu_0(...) {...}` to `see`, until it
+/// returns false.
+template <typename See>
+void each_definition(std::string_view source, const See& see) {
     SourceLexer lexer(source);
     std::size_t begin = 0;
-    bool is_named = false;  // the last token is the kernel's name, in a declaration
-    bool is_head = false;
+    std::string_view word;  // the last token, if it can be the name of a kernel
+    std::string_view name;  // of the head that was read
     std::size_t depth = 0;
     for (Token token = lexer.next(); token.kind != Token::Kind::end; token = lexer.next()) {
-        if (depth == 0 && token.is_word("extern")) begin = lexer.begin(), is_head = false;
-        if (is_named && token.is('(')) is_head = true;
-        is_named = depth == 0 && token.is_word(kernel);
-        if (token.is(';') && depth == 0) is_head = false;
-        if (is_head && token.is('{')) ++depth;
-        if (is_head && token.is('}') && depth > 0 && --depth == 0)
-            return source.substr(begin, lexer.end() - begin);
+        const bool is_outside = depth == 0;
+        if (is_outside && token.is_word("extern")) begin = lexer.begin();
+        if (is_outside && (token.is(';') || token.is_word("extern"))) name = {};
+        if (is_outside && token.is('(') && !word.empty()) name = word;
+        word = token.kind == Token::Kind::word && token.text.starts_with("cpp_") ? token.text
+                                                                                 : std::string_view();
+        if (!name.empty() && token.is('{')) ++depth;
+        if (is_outside || !token.is('}') || --depth != 0) continue;
+        if (!see(name, source.substr(begin, lexer.end() - begin))) return;
+        name = {};
     }
-    return {};
 }
+
+std::string_view find_definition(std::string_view source, std::string_view kernel) {
+    std::string_view found;
+    each_definition(source, [&](std::string_view name, std::string_view text) {
+        if (name == kernel) found = text;
+        return found.empty();
+    });
+    return found;
+}
+
+/// The kernels that have a source in the package.
+class SourceNames {
+  public:
+    SourceNames(const WrapperTexts& texts, const WrapperInfo& info) {
+        for (const TritonKernelInfo& kernel : info.triton_kernels)
+            if (!kernel.source.empty()) triton_.insert(kernel.name);
+        for (const KernelAssertions& kernel : find_assertions(texts.wrapper))
+            triton_.insert(kernel.name);
+        see(texts.wrapper);
+        for (const std::string_view text : texts.kernel_sources)
+            see(text);
+    }
+
+    [[nodiscard]] std::string language_of(const std::string& kernel) const {
+        return triton_.count(kernel) != 0 ? "triton" : cpp_.count(kernel) != 0 ? "cpp" : "";
+    }
+
+  private:
+    void see(std::string_view source) {
+        each_definition(source, [this](std::string_view name, std::string_view) {
+            cpp_.emplace(name);
+            return true;
+        });
+    }
+
+    std::set<std::string, std::less<>> triton_;
+    std::set<std::string, std::less<>> cpp_;
+};
 
 }  // namespace
 
@@ -212,11 +255,9 @@ std::vector<ModelKernel> kernels_of(const ModelFiles& files, const WrapperTexts&
             for (const std::string& kernel : kernels_in(cubin->bytes))
                 found.add_uncalled(kernel, SiteKind::triton, stem_of(cubin->path));
     std::vector<ModelKernel> kernels = found.take();
-    for (ModelKernel& kernel : kernels) {
-        const bool may_have_source = kernel.kind == SiteKind::cpp || kernel.kind == SiteKind::triton ||
-                                     kernel.kind == SiteKind::user_triton;
-        if (may_have_source) kernel.language = source_of_kernel(texts, info, kernel.name).language;
-    }
+    const SourceNames sources(texts, info);
+    for (ModelKernel& kernel : kernels)
+        kernel.language = sources.language_of(kernel.name);
     return kernels;
 }
 

@@ -130,6 +130,7 @@ std::optional<std::uint64_t> bytes_of(const ConstantInfo& constant, const std::v
 
 std::vector<ModelTensor> inputs_of(const WrapperInfo& info) {
     std::vector<ModelTensor> inputs;
+    inputs.reserve(info.inputs.size());
     for (std::size_t i = 0; i < info.inputs.size(); ++i)
         inputs.push_back(input_at(info, i));
     return inputs;

@@ -32,7 +32,7 @@ class Report {
             count_kernels(facts_, [&](const ModelKernel& kernel) { return inside.count(kernel.name) != 0; });
         if (invisible != 0)
             return add(State::partly, "calls",
-                       "all but " + counted(invisible, "kernel") + " whose calls the linker bound, such as " +
+                       "all but " + counted(invisible, "kernel") + " without an import slot, such as " +
                            *inside.begin());
         if (!facts_.has_wrapper && facts_.kernel_sources == 0 && !facts_.library->cpp_kernels.empty())
             return add(State::partly, "calls", "every op, and C++ kernels whose names begin with cpp_fused_");
@@ -63,19 +63,13 @@ class Report {
     }
 
     void origins() {
-        const auto has_origin = [](const ModelKernel& kernel) {
-            return !kernel.aten.empty() || !kernel.nodes.empty();
-        };
-        const auto has_stack = [](const ModelKernel& kernel) { return !kernel.stack_traces.empty(); };
-        if (count_kernels(facts_, has_origin) != 0)
-            add(State::yes, "ATen ops and nodes", "from the comments of the wrapper source");
-        else
-            add(State::no, "ATen ops and nodes", "the package does not name them");
-        if (count_kernels(facts_, has_stack) != 0)
-            add(State::yes, "Python lines", "the package has stack traces");
-        else
-            add(State::no, "Python lines",
-                "no stack traces (INDUCTOR_PROVENANCE=1 adds them when you compile)");
+        const std::size_t named = count_kernels(
+            facts_, [](const ModelKernel& kernel) { return !kernel.aten.empty() || !kernel.nodes.empty(); });
+        add_share("ATen ops and nodes", named, "the package does not name them");
+        const std::size_t traced =
+            count_kernels(facts_, [](const ModelKernel& kernel) { return !kernel.stack_traces.empty(); });
+        add_share("Python lines", traced,
+                  "no stack traces (INDUCTOR_PROVENANCE=1 adds them when you compile)");
     }
 
     void input_checks() {
@@ -95,6 +89,13 @@ class Report {
         if (facts_.device == "cuda" && !facts_.has_wrapper)
             return add(State::partly, "values",
                        "of a kernel's arguments only those whose size the driver knows (CUDA 12.4 or later)");
+        const std::size_t packed = count_kernels(facts_, [](const ModelKernel& kernel) {
+            return kernel.name.find("mkldnn") != std::string::npos;
+        });
+        if (packed != 0) return add(State::partly, "values", "all but weights that mkldnn packed");
+        if (facts_.device == "cuda")
+            return add(State::yes, "values",
+                       "statistics and files of every tensor, but not inside CUDA graphs");
         add(State::yes, "values", "statistics and files of every tensor");
     }
 
@@ -104,7 +105,7 @@ class Report {
         const std::size_t all = count_kernels(facts_, is_triton);
         const std::size_t with_source = count_kernels(
             facts_, [&](const ModelKernel& kernel) { return is_triton(kernel) && !kernel.language.empty(); });
-        if (all != 0 && with_source == 0)
+        if (!facts_.has_wrapper || (all != 0 && with_source == 0))
             add(State::partly, "GPU faults", "kernel and line number, because there are no Triton sources");
         else
             add(State::yes, "GPU faults", "kernel, argument and source line");
@@ -122,6 +123,14 @@ class Report {
     std::vector<Visible> take() { return std::move(found_); }
 
   private:
+    /// Adds what is known of `known` kernels and ops.
+    void add_share(const char* what, std::size_t known, const char* why_none) {
+        const std::size_t all = facts_.kernels.size();
+        if (known == 0) return add(State::no, what, why_none);
+        if (known == all) return add(State::yes, what, "of every kernel and op");
+        add(State::partly, what,
+            "of " + std::to_string(known) + " of " + std::to_string(all) + " kernels and ops");
+    }
     void add(State state, const char* what, std::string text) {
         found_.push_back({state, what, std::move(text)});
     }

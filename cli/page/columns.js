@@ -10,7 +10,9 @@ function main(side, member) {
 function shown(side, member) {
   return (recording, row) => {
     const tensor = recording.mainTensor(row, side);
-    return tensor ? number(tensor[T[member]], 4) : '';
+    const value = tensor ? tensor[T[member]] : '';
+    // A column has room for eight characters.
+    return tensor ? number(value, Math.abs(value) < 0.01 ? 3 : 4) : '';
   };
 }
 
@@ -21,7 +23,7 @@ function labelOfMain(side) {
   };
 }
 
-function statistic(side, member, title, rank, width = 74) {
+function statistic(side, member, title, rank, width = 78) {
   return { name: `${side}-${member}`, title, group: side, width, rank, kind: 'number', bad: member === 'nan' || member === 'inf',
     value: main(side, member), show: shown(side, member) };
 }
@@ -49,19 +51,19 @@ const COLUMNS = [
   { name: 'call', title: 'Call', width: 54, rank: 1, kind: 'number',
     value: (recording, row) => recording.columns.call[row],
     show: (recording, row) => (recording.columns.call[row] < 0 ? '' : String(recording.columns.call[row])) },
-  { name: 'kernel', title: 'Kernel', width: 250, grow: 3, rank: 0, kind: 'name',
+  { name: 'kernel', title: 'Kernel', width: 228, grow: 3, rank: 0, kind: 'name',
     value: (recording, row) => recording.kernelName(row), show: (recording, row) => recording.kernelName(row) },
   { name: 'op', title: 'ATen op', width: 104, grow: 1, rank: 12, kind: 'text',
     value: (recording, row) => list(recording.siteOf(row).aten).join(' '),
     show: (recording, row) => list(recording.siteOf(row).aten).map((one) => text(one).replace(/^aten\./, '')).join(', ') },
-  { name: 'before-label', title: 'Tensor', group: 'before', width: 84, rank: 11, kind: 'text',
+  { name: 'before-label', title: 'Tensor', group: 'before', width: 80, rank: 11, kind: 'text',
     value: labelOfMain('before'), show: labelOfMain('before') },
   statistic('before', 'mean', 'Mean', 4),
   statistic('before', 'std', 'Std', 15),
   statistic('before', 'min', 'Min', 7),
   statistic('before', 'max', 'Max', 8),
   statistic('before', 'nan', 'NaN', 13, 50),
-  { name: 'after-label', title: 'Tensor', group: 'after', width: 84, rank: 3, kind: 'text',
+  { name: 'after-label', title: 'Tensor', group: 'after', width: 80, rank: 3, kind: 'text',
     value: labelOfMain('after'), show: labelOfMain('after') },
   statistic('after', 'mean', 'Mean', 1),
   statistic('after', 'std', 'Std', 10),

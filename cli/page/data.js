@@ -47,11 +47,12 @@ function decoded(values) {
 }
 
 function decodedSites(sites) {
-  if (Array.isArray(sites) || !sites) return list(sites);
+  const whole = (site) => ({ ...site, arguments: objects(site.arguments) });
+  if (Array.isArray(sites) || !sites) return objects(sites).map(whole);
   const [kernels, models, lines, sources] = ['kernel', 'model', 'line', 'source'].map((name) => decoded(sites[name]));
   const more = sites.more || {};
   return kernels.map((kernel, index) =>
-    ({ kernel, model: models[index] ?? -1, line: lines[index] ?? 0, source: sources[index] ?? -1, ...more[index] }));
+    whole({ kernel, model: models[index] ?? -1, line: lines[index] ?? 0, source: sources[index] ?? -1, ...more[index] }));
 }
 
 function wholeTensor(tensor) {
@@ -72,9 +73,8 @@ function column(values, length, missing) {
 class Recording {
   constructor(data) {
     this.data = data;
-    for (const name of ['findings', 'processes', 'models', 'kernels', 'sources', 'dtypes', 'layouts', 'details']) {
-      this[name] = list(data[name]);
-    }
+    for (const name of ['findings', 'processes', 'models', 'kernels', 'sources']) this[name] = objects(data[name]);
+    for (const name of ['dtypes', 'layouts', 'details']) this[name] = list(data[name]);
     this.sites = decodedSites(data.sites);
     this.wholeDetails = new Map();
     const rows = {};
@@ -89,7 +89,7 @@ class Recording {
       detail: column(rows.detail, length, -1),
     };
     const diff = data.diff || {};
-    this.differences = new Map(list(diff.rows).map(([row, words]) => [row, words]));
+    this.differences = new Map(list(diff.rows).filter(Array.isArray));
     this.findingsOf = new Map();
     this.findings.forEach((finding, index) => {
       if (typeof finding.row !== 'number') return;

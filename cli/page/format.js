@@ -13,6 +13,11 @@ function list(value) {
   return Array.isArray(value) ? value : [];
 }
 
+// A list of objects, whatever it is.
+function objects(value) {
+  return list(value).map((one) => (one !== null && typeof one === 'object' ? one : {}));
+}
+
 // The page's data has NaN and infinities as strings.
 function toNumber(value) {
   if (typeof value === 'number') return value;
@@ -27,7 +32,7 @@ function number(value, digits = 5) {
   if (typeof value !== 'number') return value === 'Infinity' ? 'Inf' : value === '-Infinity' ? '-Inf' : text(value);
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e6) return String(value);
-  if (size >= 1e6 || size < 1e-3) return value.toExponential(digits - 2).replace(/\.?0+e/, 'e').replace('e+', 'e');
+  if (size >= 1e6 || size < 1e-3) return value.toExponential(Math.max(2, digits - 2)).replace(/\.?0+e/, 'e').replace('e+', 'e');
   return String(Number(value.toPrecision(digits)));
 }
 

@@ -68,8 +68,8 @@ function showNotices(recording, problem) {
       lines.length === 1 ? text(lines[0]) : make('ul', null, lines.map((one) => make('li', null, one)))));
   };
   notice('Error.', problem ? [problem] : [], true);
-  notice('Confidential.', data.confidential ? ['This page leaves out values, statistics, paths, the command, the host, string arguments, ' +
-    'the environment and source text. It keeps hashes, shapes, dtypes, kernel names, counts and codes.'] : []);
+  notice('Confidential.', data.confidential ? ['This page leaves out values and statistics except counts of NaN and Inf, arguments of ops, ' +
+    'paths, command lines, hosts, variables, source text and reports. It keeps codes, names, dtypes, shapes, hashes, counts and times.'] : []);
   notice('Not on this page:', list((data.recorded || {}).left_out));
   notice('Incomplete:', recording.processes.flatMap((process, index) => list(process.notes).map((note) =>
     (recording.processes.length > 1 ? `${recording.processName(index)}: ${text(note)}` : note))));

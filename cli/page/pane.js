@@ -87,7 +87,7 @@ class Pane {
   findings(row) {
     const indices = this.recording.findingsOf.get(row) || [];
     return indices.length > 0 && make('div', { class: 'part' },
-      indices.map((index) => findingCard(this.recording, this.recording.findings[index], { isShort: true })));
+      indices.map((index) => findingCard(this.recording, this.recording.findings[index], { isShort: true, isFolded: true })));
   }
 
   difference(row) {
@@ -117,7 +117,7 @@ class Pane {
     const kernelBox = kernelIndex !== site.source ? this.sourceBox(kernelIndex, -1) : null;
     if (!box && !kernelBox) return null;
     const name = text((this.recording.sources[site.source] || {}).name);
-    return this.section('Source', box && make('p', { class: 'muted' }, `${name}${site.line > 0 ? `:${site.line}` : ''}`), box,
+    return this.section('Source', box && make('p', { class: 'muted one-line', title: name }, site.line > 0 && `Line ${site.line} of `, name), box,
       kernelBox && folded('Source of the kernel', !box, kernelBox));
   }
 
@@ -231,7 +231,7 @@ class Pane {
     const title = (tensor) => `${this.recording.labelOf(row, tensor.argument)} ${text(tensor.side)}`;
     // Weights would hide what changes.
     const [changing, constant] = [false, true].map((isRequested) =>
-      list(series.tensors).filter((tensor) => isConstant(tensor) === isRequested));
+      objects(series.tensors).filter((tensor) => isConstant(tensor) === isRequested));
     if (changing.length + constant.length === 0) return null;
     return this.section('Over the runs',
       changing.length > 0 && make('p', { class: 'muted' }, 'Line: mean. Bands: mean ± std, min to max. Red: NaN.'),
@@ -241,8 +241,8 @@ class Pane {
   }
 
   histograms(row) {
-    const found = list(this.recording.detailOf(row).histograms)
-      .map((one) => ({ ...one, edges: decoded(one.edges), counts: decoded(one.counts) }))
+    const found = objects(this.recording.detailOf(row).histograms)
+      .map((one) => ({ ...one, edges: decoded(one.edges), counts: decoded(one.counts).map((value) => (value > 0 ? Number(value) : 0)) }))
       .filter((one) => one.counts.length > 0 && one.edges.length > 1)
       .map((one) => histogram(`${this.recording.labelOf(row, one.argument)} ${text(one.side)}`, one.edges, one.counts));
     return found.length > 0 && this.section('Histogram', found);
@@ -255,7 +255,7 @@ class Pane {
       const name = make('code', null, path);
       return make('li', null, words, ' ', address ? make('a', { href: address }, name) : name);
     };
-    const lines = list(detail.files).map((file) => line(`${this.recording.labelOf(row, file.argument)} ${text(file.side)}`, file.path));
+    const lines = objects(detail.files).map((file) => line(`${this.recording.labelOf(row, file.argument)} ${text(file.side)}`, file.path));
     if (detail.bundle) lines.unshift(line('Launch', detail.bundle));
     return lines.length > 0 && this.section('Files', make('ul', { class: 'plain' }, lines));
   }

@@ -129,6 +129,7 @@ class CallTable {
         if (meaning) cell.setAttribute('aria-label', meaning);
         else cell.removeAttribute('aria-label');
         cell.title = meaning;
+        cell.classList.toggle('is-difference', words === '≠');
       } else if (one.kind === 'name' || one.kind === 'text') {
         cell.title = words;
       }

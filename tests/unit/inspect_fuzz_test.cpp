@@ -15,6 +15,11 @@ namespace {
 
 constexpr int kRounds = 600;
 
+// What the source of a whole wrapper has besides.
+constexpr const char* kSpecs =
+    R"x(out_spec_ = R"([1, {"type": "builtins.tuple", "context": "null", "children_spec": [)x"
+    R"x({"type": null, "context": null, "children_spec": []}, {"type": null, "context": null, "children_spec": []}]}])";)x";
+
 void damage(std::string& bytes, Random& random) {
     if (random.one_in(4)) bytes.resize(random.below(bytes.size() + 1));
     const std::size_t changes = random.below(8);
@@ -30,7 +35,7 @@ test::NamedTexts files() {
     test::LibraryChoices choices;
     choices.data = test::model_cubin("triton_poi_0");
     return {{"d/c1.wrapper.cpp", test::contents_of(data + "dynamic_batch.released.cpp.txt") +
-                                     test::contents_of(data + "dynamic_batch.checks.cpp.txt")},
+                                     test::contents_of(data + "dynamic_batch.checks.cpp.txt") + kSpecs},
             {"d/c1.wrapper.json", test::contents_of(data + "custom_op.json")},
             {"d/c1.wrapper_metadata.json", R"({"AOTI_DEVICE_KEY": "cuda", "AOTI_COMPUTE_CAPABILITY": "90"})"},
             {"d/c1.wrapper.so", test::model_library(choices)},

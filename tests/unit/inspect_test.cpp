@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "cli/inspect/call_spec.hpp"
 #include "cli/inspect/model_kernels.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/model_writer.hpp"
@@ -155,6 +156,7 @@ TEST_CASE("The release of PyTorch follows from the functions of the library") {
     CHECK(release({"AOTInductorModelContainerRun"}) == "PyTorch 2.6");
     CHECK(release({"AOTInductorModelContainerRun", "AOTInductorModelContainerExtractConstantsMap"}) ==
           "PyTorch 2.8 or 2.9");
+    CHECK(release({"AOTInductorModelContainerGetConstantsBlobSize"}) == "PyTorch 2.10 to 2.12");
     CHECK(release({"AOTInductorGetLastError"}) == "PyTorch 2.13");
     CHECK(release({"other"}) == "an unknown release of PyTorch");
 }
@@ -226,11 +228,52 @@ TEST_CASE("The source of a Triton kernel keeps its line numbers") {
     CHECK(found.text == "\nimport triton\n\n@triton.jit\n    x\n");
 }
 
+TEST_CASE("Inputs and outputs have their places in the call of the exported module") {
+    const std::string leaf = R"({"type": null, "context": null, "children_spec": []})";
+    const std::string pair = R"({"type": "builtins.tuple", "context": "null", "children_spec": [)" + leaf +
+                             R"(, {"type": "builtins.dict", "context": "[\"k\"]", "children_spec": [)" +
+                             leaf + "]}]}";
+    const std::string source =
+        R"x(in_spec_ = R"([1, {"type": "builtins.tuple", "context": "null", "children_spec": [)x"
+        R"x({"type": "builtins.tuple", "context": "null", "children_spec": [)x" +
+        leaf + R"x(]}, {"type": "builtins.dict", "context": "[\"pair\"]", "children_spec": [)x" + pair +
+        "]}]}])\";\n" + R"x(out_spec_ = "[1, {\"type\": null, \"context\": null, \"children_spec\": []}]";)x";
+    CHECK(input_places(source) == std::vector<std::string>{"args[0]", "pair[0]", "pair[1][\"k\"]"});
+    CHECK(output_places(source) == std::vector<std::string>{""});
+    const std::string deep = "in_spec_ = \"" + std::string(100000, '[') + std::string(100000, ']') + "\";";
+    CHECK(input_places(deep).empty());
+    for (const char* const damaged : {"", "in_spec_ = ", "in_spec_ = R\"([1, [)\";", "in_spec_ = \"[1, 2]\";",
+                                      "in_spec_ = R\"([1, {\"children_spec\": 5}])\";"})
+        CHECK(input_places(damaged).empty());
+}
+
+TEST_CASE("The Python line of a kernel is the one in the model's own code") {
+    const std::string origins = R"({"cpp_fused_add_native_layer_norm_sum_0": {"stack_traces": [
+        "File \"/m/net.py\", line 7, in forward\n    y\n  File \"/x/site-packages/torch/nn/linear.py\", line 134, in forward\n"],
+        "post_grad_nodes": ["add"], "pre_grad_nodes": ["sum_1"]}})";
+    const InspectedModel model = model_of({{kFolder + "c1.wrapper.cpp", source_of("dynamic_batch.released")},
+                                           {kFolder + "kernel_information.json", origins}});
+    CHECK(model.kernels[1].pre_grad_nodes == std::vector<std::string>{"sum_1"});
+    CHECK(state_of(model, "Python lines") == "partly");  // of one kernel
+    CHECK(has(inspect_text({model}, "x", false), "Python /m/net.py, line 7, in forward\n"));
+}
+
+TEST_CASE("It is said where the weights are") {
+    std::string source = source_of("dynamic_batch.released");
+    CHECK(model_of({{kFolder + "c1.wrapper.cpp", source}}).weights == "library");
+    const std::string included = "std::move(cubin_dir),\n                           true)";
+    REQUIRE(has(source, included));
+    source.replace(source.find(included), included.size(), "std::move(cubin_dir), false)");
+    CHECK(model_of({{kFolder + "c1.wrapper.cpp", source}}).weights == "program");
+    CHECK(model_of({{kFolder + "c1.wrapper.cpp", source}, {kFolder + "weights_config.json", "{}"}}).weights ==
+          "package");
+}
+
 TEST_CASE("Long lists are cut in the text unless --all is given, and never in the JSON") {
     InspectedModel model;
     model.has_inputs = model.has_wrapper = true;
     for (int i = 0; i < 30; ++i)
-        model.inputs.push_back({"arg" + std::to_string(i), "float32", "cpu", true, {{"4", 4, 4}}, {}});
+        model.inputs.push_back({"arg" + std::to_string(i), "float32", "cpu", {}, true, {{"4", 4, 4}}, {}});
     CHECK(has(inspect_text({model}, "x", false), "... 10 more (--all prints them)\n"));
     CHECK(!has(inspect_text({model}, "x", true), "more (--all"));
     const auto document = nlohmann::json::parse(inspect_json({model}, "x"));
@@ -241,7 +284,7 @@ TEST_CASE("Long lists are cut in the text unless --all is given, and never in th
 TEST_CASE("Names with control characters are printed safely") {
     InspectedModel model;
     model.has_inputs = true;
-    model.constants.push_back({{"w", "float32", {}, true, {}, {}}, "a\033[2Jb\xff", "Parameter", 4});
+    model.constants.push_back({{"w", "float32", {}, {}, true, {}, {}}, "a\033[2Jb\xff", "Parameter", 4});
     const std::string text = inspect_text({model}, "x\n", false);
     CHECK(!has(text, "\033"));
     CHECK(nlohmann::json::parse(inspect_json({model}, "x\xff")).is_object());
