@@ -32,24 +32,9 @@ std::uint64_t call_key(std::uint32_t model, std::uint32_t call) {
 RowTensor row_tensor(const MeasuredArgument& argument) {
     RowTensor tensor;
     if (argument.measured != Measured::now && argument.measured != Measured::earlier) return tensor;
-    const TensorStatistics& statistics = argument.statistics;
-    const RealStatistics& real = statistics.real;
-    const RealStatistics& imaginary = statistics.imaginary;
-    tensor.is_measured = true;
     tensor.is_earlier = argument.measured == Measured::earlier;
     tensor.measured_at = argument.measured_at;
-    tensor.nan = real.nan + imaginary.nan;
-    tensor.infinite = real.positive_infinity + real.negative_infinity + imaginary.positive_infinity +
-                      imaginary.negative_infinity;
-    tensor.zeros = real.zeros;
-    tensor.has_hash = wants(statistics.requested, Requested::hash);
-    tensor.hash = statistics.hash;
-    tensor.has_moments = wants(statistics.requested, Requested::printed) && real.all.count != 0;
-    if (!tensor.has_moments) return tensor;
-    tensor.mean = real.all.mean;
-    tensor.deviation = real.all.standard_deviation;
-    tensor.minimum = real.all.minimum.as_double();
-    tensor.maximum = real.all.maximum.as_double();
+    take_statistics(argument.statistics, tensor);
     return tensor;
 }
 
@@ -62,6 +47,25 @@ Value& entry_of(std::vector<std::pair<std::uint16_t, Value>>& entries, std::uint
 }
 
 }  // namespace
+
+void take_statistics(const TensorStatistics& statistics, RowTensor& tensor) {
+    const RealStatistics& real = statistics.real;
+    const RealStatistics& imaginary = statistics.imaginary;
+    tensor.is_measured = true;
+    tensor.nan = real.nan + imaginary.nan;
+    tensor.infinite = real.positive_infinity + real.negative_infinity + imaginary.positive_infinity +
+                      imaginary.negative_infinity;
+    tensor.zeros = real.zeros;
+    tensor.has_hash = wants(statistics.requested, Requested::hash);
+    tensor.hash = statistics.hash;
+    tensor.has_moments =
+        wants(statistics.requested, Requested::printed | Requested::indices) && real.all.count != 0;
+    if (!tensor.has_moments) return;
+    tensor.mean = real.all.mean;
+    tensor.deviation = real.all.standard_deviation;
+    tensor.minimum = real.all.minimum.as_double();
+    tensor.maximum = real.all.maximum.as_double();
+}
 
 std::uint32_t PageRows::row_index(std::uint32_t site, std::uint32_t model, std::uint32_t call,
                                   EventSide side) {

@@ -89,6 +89,8 @@ struct RowTensor {
     std::uint64_t hash = 0;
 };
 
+void take_statistics(const TensorStatistics& statistics, RowTensor& tensor);
+
 /// The memory of an argument in the row's last run.
 struct ArgumentPlace {
     std::uint16_t argument = 0;

@@ -112,11 +112,11 @@ class RowFileReader {
     }
 
     void read_tensors(std::uint32_t index, TensorFiles& tensors) {
-        const PageRow& row = page_.rows.rows[index];
+        PageRow& row = page_.rows.rows[index];
         const bool is_end = row.side != EventSide::before;
         for (const bool is_after : {false, true}) {
             const EventSide side = is_end ? row.side : is_after ? EventSide::after : EventSide::before;
-            for (const RowTensor& tensor : is_after ? row.after : row.before) {
+            for (RowTensor& tensor : is_after ? row.after : row.before) {
                 const SiteArgument& argument = page_.rows.sites[row.site].arguments[tensor.argument];
                 // A tensor that the call only reads is the same after it.
                 if (is_after && argument.role == Role::reads && !is_end) continue;
@@ -125,28 +125,40 @@ class RowFileReader {
                 if (!saved || !folder_.has(saved->file)) continue;
                 RowFiles& files = page_.files[index];
                 files.files.push_back({tensor.argument, is_after, relative(saved->file)});
-                add_histogram(saved->file, tensor.argument, is_after, files);
+                // Memory that the call only writes has no meaning before it.
+                if (is_after || argument.role != Role::writes)
+                    take_numbers(saved->file, is_after, row, tensor, files);
             }
         }
     }
 
-    void add_histogram(const std::string& path, std::uint16_t argument, bool is_after, RowFiles& files) {
+    void take_numbers(const std::string& path, bool is_after, PageRow& row, RowTensor& tensor,
+                      RowFiles& files) {
         if (histograms_ == kMostHistograms) return note_histograms();
         std::error_code failed;
         const std::uint64_t bytes = fs::file_size(path, failed);
         if (failed || bytes > kMostHistogramBytes - histogram_bytes_) return note_histograms();
         histogram_bytes_ += bytes;
-        PageHistogram histogram = histogram_of(path);
-        if (histogram.counts.empty()) return;
+        std::optional<FileNumbers> numbers = numbers_in(path);
+        if (!numbers) return;
+        if (!tensor.is_measured) {
+            // Level 1 records no statistics.
+            take_statistics(numbers->statistics, tensor);
+            row.flags &= static_cast<std::uint8_t>(~kNothingMeasured);
+            if (tensor.nan != 0) row.flags |= kHasNan;
+            if (tensor.infinite != 0) row.flags |= kHasInf;
+        }
+        if (numbers->histogram.counts.empty()) return;
         ++histograms_;
-        histogram.argument = argument;
-        histogram.is_after = is_after;
-        files.histograms.push_back(std::move(histogram));
+        numbers->histogram.argument = tensor.argument;
+        numbers->histogram.is_after = is_after;
+        files.histograms.push_back(std::move(numbers->histogram));
     }
 
     void note_histograms() {
         if (std::exchange(has_noted_, true)) return;
-        page_.left_out.emplace_back("histograms of further tensors: aoti-dbg show FILE.pt prints them");
+        page_.left_out.emplace_back(
+            "histograms and statistics of further files: aoti-dbg show FILE.pt prints them");
     }
 
     const RecordedFolder& folder_;

@@ -150,6 +150,19 @@ TEST_CASE("A page links saved tensors and captured launches, and has histograms"
     CHECK(closed.dump().find(watched.out().string()) == std::string::npos);
 }
 
+TEST_CASE("A recording of files alone has the statistics of the files") {
+    const Preloaded watched(cuda_models({"--runs", "1"}, {"stats"}), {{"AOTI_DBG_LEVEL", "files"}});
+    const Json page = page_of(watched.out());
+    const std::size_t root = row_of(page, "triton_poi_fused_sqrt_2");
+    const Json& after = detail_of(page, root)["after"];
+    REQUIRE(!after.empty());
+    const Json& written = after.back();
+    CHECK(written[2] == "NaN");
+    CHECK(written[7] == 25);
+    CHECK(column(page["rows"]["flags"])[root] == 1);
+    CHECK(column(page["rows"]["flags"])[row_of(page, "triton_poi_fused_relu_0")] == 0);
+}
+
 TEST_CASE("The differences of two recordings are on top of the page of the second") {
     const Preloaded first(cuda_models({"--runs", "1"}, {"stats"}),
                           {{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_RECORD", "bits"}});
