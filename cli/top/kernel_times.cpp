@@ -110,7 +110,7 @@ void KernelTimer::add_events(const std::string& path) {
     has_events_ = true;
     RecordedFile file(path.c_str());
     EventReader reader([&](char* to, std::size_t bytes) { return file.read(to, bytes); },
-                       ArgumentDetail::facts);
+                       ArgumentDetail::facts, ReadingThread::own);
     ReadEvent event;
     begun_.clear();
     while (reader.next(event))
