@@ -15,6 +15,9 @@ namespace aoti_dbg {
 inline constexpr std::string_view kTimelineFormatName = "aoti-dbg-timeline";
 inline constexpr std::uint32_t kTimelineFormatVersion = 1;
 
+/// Names of the library's own kernels, which measure and save tensors, start with this.
+inline constexpr std::string_view kOwnKernels = "aoti_dbg_";
+
 struct DeviceSpan {
     std::uint64_t sequence = 0;  // of the innermost recorded call that submitted it; 0: unknown
     std::string_view kernel;

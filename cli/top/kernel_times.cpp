@@ -52,6 +52,7 @@ void KernelTimer::add_timeline(const std::string& path) {
     read = text.size();
     DeviceSpan span;
     while (reader.next(span)) {
+        if (span.kernel.starts_with(kOwnKernels)) continue;
         const bool is_kernel = span.kind == "kernel" || span.kind.empty();
         const std::string name = is_kernel ? std::string(span.kernel) : "(" + std::string(span.kind) + ")";
         Sum& sum = sum_of(device_, name);
