@@ -19,6 +19,12 @@ struct CompiledFunction {
 /// Returns "torch.compile 0/1 forward of Net.forward". Forward and backward differ in the direction only.
 std::string title_of(const CompiledFunction& function);
 
+/// True for a title, and for the model of a C++ wrapper, whose function is unknown. A recorded Python stack
+/// has the line that called such a function.
+inline bool is_compiled_function(std::string_view model_name) {
+    return model_name.starts_with("torch.compile");
+}
+
 /// Returns the title with the function's place and the reason for its recompilation.
 std::string description_of(const CompiledFunction& function);
 

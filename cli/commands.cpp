@@ -7,6 +7,7 @@
 #include "cli/diff/diff_command.hpp"
 #include "cli/doctor/doctor_command.hpp"
 #include "cli/explain/explain_command.hpp"
+#include "cli/inspect/inspect_command.hpp"
 #include "cli/replay/replay_command.hpp"
 #include "cli/report/report_command.hpp"
 #include "cli/run/run_command.hpp"
@@ -26,6 +27,7 @@ constexpr const char* kExamples =
     "  aoti-dbg show aoti_dbg                     print the last calls\n"
     "  aoti-dbg diff before/ after/               find where two runs part\n"
     "  aoti-dbg replay aoti_dbg                   run captured launches alone\n"
+    "  aoti-dbg inspect model.pt2                 print what a package says\n"
     "  aoti-dbg doctor                            check this machine\n";
 
 }  // namespace
@@ -40,6 +42,7 @@ Commands all_commands() {
     commands.push_back(std::make_unique<DiffCommand>());
     commands.push_back(std::make_unique<ReplayCommand>());
     commands.push_back(std::make_unique<BundleCommand>());
+    commands.push_back(std::make_unique<InspectCommand>());
     commands.push_back(std::make_unique<ExplainCommand>());
     commands.push_back(std::make_unique<DoctorCommand>());
     return commands;

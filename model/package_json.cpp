@@ -76,6 +76,20 @@ void walk(std::string_view json, Keeper& keeper, const JsonWalk::See& see) {
 
 }  // namespace
 
+namespace {
+
+/// A stack is kept whole or not at all, because its last line is the one that matters.
+void add_stack(const std::string& stack, Keeper& keeper, KernelOrigin& origin) {
+    constexpr std::size_t kLongestStack = std::size_t{1} << 16U;
+    if (stack.size() <= kLongestStack) origin.stack_traces.push_back(keeper.keep(stack, kLongestStack));
+}
+
+void add_once(const std::string& text, std::vector<std::string>& texts) {
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+}
+
+}  // namespace
+
 std::vector<ExternNode> read_extern_nodes(std::string_view json, Keeper& keeper) {
     std::vector<ExternNode> nodes;
     // The path of a tensor's name is nodes / N / node / inputs / M / arg / as_tensor / name.
@@ -126,11 +140,49 @@ std::map<std::string, KernelOrigin, std::less<>> read_kernel_information(std::st
     walk(json, keeper, [&](const JsonWalk::Path& path, const std::string& value) {
         if (path.size() != 3 || !keeper.allows_entry()) return;
         KernelOrigin& origin = origins[path[0].key];
-        if (path[1].key == "stack_traces") origin.stack_traces.push_back(keeper.keep(value));
+        if (path[1].key == "stack_traces") add_stack(value, keeper, origin);
         if (path[1].key == "post_grad_nodes") origin.post_grad_nodes.push_back(keeper.keep(value));
         if (path[1].key == "pre_grad_nodes") origin.pre_grad_nodes.push_back(keeper.keep(value));
     });
     return origins;
+}
+
+TraceEntry read_trace_entry(std::string_view json) {
+    Keeper keeper;
+    TraceEntry entry;
+    walk(json, keeper, [&](const JsonWalk::Path& path, const std::string& value) {
+        const std::string& key = path.empty() ? value : path[0].key;
+        if (path.size() == 2 && path[1].key == "name" && (key == "artifact" || key == "graph_dump"))
+            entry.name = value;
+        if (key == "inductor_output_code" || (path.size() == 1 && key == "inductor_post_grad_graph"))
+            entry.name = key;
+        if (path.size() == 1 && (key == "frame_id" || key == "frame_compile_id" || key == "attempt"))
+            entry.frame += key + " " + value + " ";
+    });
+    return entry;
+}
+
+void read_node_mappings(std::string_view json, KernelOrigins& origins) {
+    Keeper keeper;
+    std::map<std::string, std::vector<std::string>> before;  // nodes of the pre-grad graph, by those after it
+    walk(json, keeper, [&](const JsonWalk::Path& path, const std::string& value) {
+        if (path.size() != 3 || !keeper.allows_entry()) return;
+        if (path[0].key == "cppCodeToPost")
+            origins[path[1].key].post_grad_nodes.push_back(keeper.keep(value));
+        if (path[0].key == "postToPre") before[path[1].key].push_back(keeper.keep(value));
+    });
+    for (auto& [kernel, origin] : origins)
+        for (const std::string& node : origin.post_grad_nodes)
+            if (const auto found = before.find(node); found != before.end())
+                for (const std::string& name : found->second)
+                    add_once(name, origin.pre_grad_nodes);
+}
+
+void read_kernel_stacks(std::string_view json, KernelOrigins& origins) {
+    Keeper keeper;
+    walk(json, keeper, [&](const JsonWalk::Path& path, const std::string& value) {
+        if (path.size() == 2 && keeper.allows_entry()) add_stack(value, keeper, origins[path[0].key]);
+    });
 }
 
 }  // namespace aoti_dbg

@@ -33,6 +33,11 @@ struct CrashCall {
     std::vector<std::string> source_nodes;
     std::vector<std::string> original_aten;
     std::vector<std::string> python_stack;  // the user's, line by line
+    // Where the kernel comes from, as the package or the compilation's logs say (model/provenance.hpp).
+    std::vector<std::string> python_lines;  // "net.py:12 in forward: x = self.l1(x)"
+    std::vector<std::string> pre_grad_nodes;
+    std::vector<std::string> post_grad_nodes;
+    std::string origin;  // which of them says so: "package", "trace"; empty: neither
     std::string inside;                     // the op that contains it, as call_text() prints it; empty: none
 };
 

@@ -68,6 +68,11 @@ struct Finding {
     std::vector<FindingTensor> also;    // other affected outputs of the call
     std::vector<FindingTensor> inputs;  // what the call read
     std::vector<std::string> notes;     // reasons for doubt, as whole clauses
+    // Where the kernel comes from, as in CrashCall. A recording does not have these.
+    std::vector<std::string> python_lines;
+    std::vector<std::string> pre_grad_nodes;
+    std::vector<std::string> post_grad_nodes;
+    std::string origin;
     std::string replay;                 // the command that runs its launch alone; not in events.jsonl
     std::string suppression;            // the AOTI_DBG_SUPPRESS entry that suppresses it
     std::string check;                  // of an argument: what was inspected, "dtype", "size"

@@ -273,6 +273,10 @@ void append_finding_json(const Finding& finding, std::string& out) {
     add_list(to, "source_nodes", finding.source_nodes);
     add_list(to, "original_aten", finding.original_aten);
     add_list(to, "python_stack", finding.python_stack);
+    add_list(to, "python_lines", finding.python_lines);
+    add_list(to, "pre_grad_nodes", finding.pre_grad_nodes);
+    add_list(to, "post_grad_nodes", finding.post_grad_nodes);
+    add_text(to, "origin", finding.origin);
     to["seq"] = finding.sequence;
     to["time_ns"] = finding.time_ns;
     to["thread"] = finding.thread;
@@ -322,6 +326,10 @@ Result<Finding> read_finding(std::string_view line) {
     read(from, "source_nodes", finding.source_nodes);
     read(from, "original_aten", finding.original_aten);
     read(from, "python_stack", finding.python_stack);
+    read(from, "python_lines", finding.python_lines);
+    read(from, "pre_grad_nodes", finding.pre_grad_nodes);
+    read(from, "post_grad_nodes", finding.post_grad_nodes);
+    read(from, "origin", finding.origin);
     read(from, "seq", finding.sequence);
     read(from, "time_ns", finding.time_ns);
     read(from, "thread", finding.thread);

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "base/clean_text.hpp"
+#include "base/compiled_function.hpp"
 #include "base/words.hpp"
 #include "serializer/codes.hpp"
 #include "serializer/crash_call.hpp"
@@ -31,6 +32,11 @@ void add_line(std::string_view name, std::string_view value, std::string& out) {
     out.append("  ").append(name);
     if (name.size() < kName) out.append(kName - name.size(), ' ');
     out.append(value).append("\n");
+}
+
+void add_lines(const char* name, const std::vector<std::string>& lines, std::string& out) {
+    for (const std::string& line : lines)
+        add_line(&line == &lines.front() ? name : "", clean_text(line), out);
 }
 
 std::string sizes_text(const std::vector<std::int64_t>& sizes) {
@@ -214,8 +220,9 @@ void append_finding_text(const Finding& finding, std::string& out) {
     if (!finding.original_aten.empty())
         add_line("ATen", clean_text(joined(finding.original_aten, ", ")), out);
     if (!finding.source_nodes.empty()) add_line("nodes", clean_text(joined(finding.source_nodes, ", ")), out);
-    for (const std::string& line : finding.python_stack)
-        add_line(&line == &finding.python_stack.front() ? "python" : "", clean_text(line), out);
+    const bool has_lines = !finding.python_lines.empty();
+    add_lines("python", has_lines ? finding.python_lines : finding.python_stack, out);
+    if (has_lines && is_compiled_function(finding.model_name)) add_lines("caller", finding.python_stack, out);
     if (finding.kind == Finding::Kind::argument) {
         add_argument(finding, out);
     } else {

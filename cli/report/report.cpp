@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -12,7 +13,9 @@
 #include "cli/print.hpp"
 #include "cli/report/report_files.hpp"
 #include "cli/report/report_output.hpp"
+#include "cli/torch_trace_option.hpp"
 #include "config/options.hpp"
+#include "model/torch_trace.hpp"
 #include "triage/gather/gather.hpp"
 #include "triage/gather/recorded_processes.hpp"
 #include "triage/render/report_text.hpp"
@@ -40,7 +43,10 @@ int report_end(const EndingProcess& process) {
     return 0;
 }
 
-int report(const std::string& folder) {
+int report(const std::string& folder, const std::string& torch_trace) {
+    const std::optional<Result<TorchTrace>> trace =
+        torch_trace.empty() ? std::nullopt : std::optional(TorchTrace::read(torch_trace));
+    if (trace && !trace->ok()) return refuse_torch_trace(trace->status());
     const std::vector<RecordedProcess> processes = recorded_processes(folder, 0);
     if (processes.empty()) {
         std::error_code failed;
@@ -57,6 +63,7 @@ int report(const std::string& folder) {
     run.folder = folder;
     run.pid = static_cast<pid_t>(processes.front().pid);
     run.has_status = false;
+    run.torch_trace = trace ? &trace->value() : nullptr;
     Report report{gather(run), {}};
     report.verdict = judge(report.evidence);
     const std::string text = report_text(report);

@@ -13,7 +13,7 @@ namespace aoti_dbg::cli {
 
 /// `folder` is an output directory. Writes the report to standard output and into the directory. Returns the
 /// exit code: 1 if there is nothing to report or nothing was recorded.
-int report(const std::string& folder);
+int report(const std::string& folder, const std::string& torch_trace);
 
 /// A process that is about to end, as it describes itself.
 struct EndingProcess {

@@ -16,6 +16,7 @@
 #include "base/message.hpp"
 #include "base/words.hpp"
 #include "cli/print.hpp"
+#include "cli/show/call_words.hpp"
 #include "cli/show/find_recorded.hpp"
 #include "cli/show/local_time.hpp"
 #include "serializer/crash_call.hpp"
@@ -33,44 +34,6 @@ using ring::Record;
 constexpr std::size_t kWidestPadding = 72;
 constexpr std::uint32_t kDeepestIndent = 16;
 constexpr std::size_t kOthersShown = 8;
-
-const char* word_for(ring::CallKind kind) {
-    switch (kind) {
-        case ring::CallKind::unknown:
-            break;
-        case ring::CallKind::triton:
-            return "triton";
-        case ring::CallKind::extern_op:
-            return "extern";
-        case ring::CallKind::proxy_op:
-            return "proxy";
-        case ring::CallKind::dispatcher:
-            return "dispatcher";
-        case ring::CallKind::cpp_kernel:
-            return "cpp";
-        case ring::CallKind::launch:
-            return "launch";
-        case ring::CallKind::graph:
-            return "graph";
-        case ring::CallKind::run:
-            return "run";
-        case ring::CallKind::lifecycle:
-            return "lifecycle";
-        case ring::CallKind::wait:
-            return "wait";
-    }
-    return "?";
-}
-
-std::string state_of(const Record& record) {
-    if (is_open(record)) return "<-- did not end";
-    if ((record.flags & ring::kUnwoundByException) != 0) return "unwound by an exception";
-    return record.result == 0 ? "ok" : "error " + std::to_string(record.result);
-}
-
-std::string unless(std::uint32_t number, std::uint32_t none) {
-    return number == none ? "-" : std::to_string(number);
-}
 
 /// Returns the nanoseconds per tick, or 0 if the two time stamps do not yield it.
 double tick_length(const FileHeader& header) {

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "cli/show/follow.hpp"
 #include "cli/show/show.hpp"
 #include "cli/show/show_events.hpp"
 #include "cli/show/show_gpu_dump.hpp"
 #include "cli/show/show_tensor.hpp"
+#include "cli/torch_trace_option.hpp"
 #include "cli/whole_number.hpp"
 #include "config/words.hpp"
 
@@ -21,6 +23,7 @@ constexpr const char* kExamples =
     "  aoti-dbg show aoti_dbg/20261121-093000-4242     the last calls of this run\n"
     "  aoti-dbg show --thread 4250 --last 100\n"
     "  aoti-dbg show --format compact | less -S        every tensor of the newest run\n"
+    "  aoti-dbg show --follow                          a program that still runs\n"
     "  aoti-dbg show tensors/run0000/inputs/x.pt       a saved tensor without torch\n"
     "  aoti-dbg show core_1790000000_node7.nvcudmp     the fault in a GPU core dump\n";
 
@@ -28,6 +31,10 @@ constexpr const char* kExamples =
 
 std::string ShowCommand::contradiction() const {
     if (all_ && !last_.empty()) return "--last and --all contradict each other. Give only one of them.";
+    if (format_.empty() && !follow_ && !torch_trace_.empty())
+        return "--torch-trace adds to findings. Give --format or --follow, too.";
+    if (follow_ && (all_ || !last_.empty()))
+        return "--follow prints every call. Leave out " + std::string(all_ ? "--all" : "--last") + ".";
     if (format_.empty() || (!all_ && last_.empty())) return {};
     return "--format prints every event. Leave out " + std::string(all_ ? "--all" : "--last") + ".";
 }
@@ -47,6 +54,8 @@ void ShowCommand::add_to(CLI::App& app) {
                        "FORMAT"},
                       format_),
             {"text", "compact", "jsonl"});
+    add_switch(own, {"--follow", "Wait for further calls and findings, until the program ends."}, follow_);
+    add_value(own, torch_trace_option(), torch_trace_);
 }
 
 int ShowCommand::run() {
@@ -58,14 +67,22 @@ int ShowCommand::run() {
         thread = whole_number<std::uint32_t>(thread_);
         if (!thread) return refuse(wrong_value("--thread", thread_, "a thread id", {}));
     }
+    const std::optional<Result<TorchTrace>> trace =
+        torch_trace_.empty() ? std::nullopt : std::optional(TorchTrace::read(torch_trace_));
+    if (trace && !trace->ok()) return refuse_torch_trace(trace->status());
+    const TorchTrace* const logs = trace ? &trace->value() : nullptr;
+    std::optional<OutputFormat> format;
+    if (!format_.empty()) {
+        format = output_format_named(lower_case(format_));
+        if (!format)
+            return refuse(
+                wrong_value("--format", format_, "text, compact or jsonl", {"text", "compact", "jsonl"}));
+    }
+    if (follow_) return follow({place_, format, thread, logs});
     if (format_.empty() && is_saved_tensor(place_)) return show_tensor(place_);
     if (format_.empty() && is_gpu_dump(place_)) return show_gpu_dump(place_);
     if (format_.empty()) return show({place_, *last, all_, thread});
-    const std::optional<OutputFormat> format = output_format_named(lower_case(format_));
-    if (!format)
-        return refuse(
-            wrong_value("--format", format_, "text, compact or jsonl", {"text", "compact", "jsonl"}));
-    return show_events({place_, *format, thread});
+    return show_events({place_, *format, thread, logs});
 }
 
 }  // namespace aoti_dbg::cli

@@ -19,10 +19,12 @@ class ShowCommand final : public Command {
 
     std::string place_ = "aoti_dbg";
     bool all_ = false;
+    bool follow_ = false;
     // Empty if not given.
     std::string last_;
     std::string thread_;
     std::string format_;
+    std::string torch_trace_;
 };
 
 }  // namespace aoti_dbg::cli

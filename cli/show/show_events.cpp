@@ -2,69 +2,19 @@
 // gets only events. Messages about the file go to standard error.
 #include "cli/show/show_events.hpp"
 
-#include <unistd.h>
-
 #include <cinttypes>
-#include <cstdlib>
-#include <cstring>
+#include <filesystem>
 
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
 #include "cli/print.hpp"
 #include "cli/recorded_file.hpp"
+#include "cli/show/event_printer.hpp"
 #include "cli/show/find_recorded.hpp"
-#include "serializer/event_compact.hpp"
 #include "serializer/event_reader.hpp"
-#include "serializer/event_text.hpp"
-#include "serializer/finding.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
-
-bool is_color_supported() {
-    const char* const terminal = std::getenv("TERM");
-    const char* const no_color = std::getenv("NO_COLOR");
-    if (no_color != nullptr && *no_color != '\0') return false;
-    return isatty(STDOUT_FILENO) == 1 && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
-}
-
-/// Renders one event after another in the requested format.
-class Renderer {
-  public:
-    explicit Renderer(const ShowEventsRequest& request) : request_(request), compact_(is_color_supported()) {}
-
-    void render(const ReadEvent& event, std::string& out) {
-        if (event.type == "finding") return render_finding(event, out);
-        const bool is_call = event.kind == ReadEvent::Kind::call;
-        if (is_call && request_.thread && event.call.thread != *request_.thread) return;
-        shown_ += is_call ? 1 : 0;
-        if (request_.format == OutputFormat::jsonl) {
-            out.append(event.line).append("\n");
-        } else if (is_call && request_.format == OutputFormat::text) {
-            text_.render(event.call, out);
-        } else if (is_call) {
-            compact_.render(event.call, out);
-        }
-    }
-    [[nodiscard]] std::uint64_t shown() const { return shown_; }
-
-  private:
-    /// Renders a finding in its place among the calls, as in the log. Skips findings of an unknown version.
-    void render_finding(const ReadEvent& event, std::string& out) {
-        const Result<Finding> finding = read_finding(event.line);
-        if (request_.format == OutputFormat::jsonl) {
-            out.append(event.line).append("\n");
-        } else if (finding.ok() && (!request_.thread || finding.value().thread == *request_.thread)) {
-            append_finding_text(finding.value(), out);
-            ++shown_;
-        }
-    }
-
-    const ShowEventsRequest& request_;
-    TextRenderer text_;
-    CompactRenderer compact_;
-    std::uint64_t shown_ = 0;  // calls and findings
-};
 
 /// Returns the exit code for a file without an event to show.
 int report_no_match(const char* path, const std::optional<std::uint64_t>& thread) {
@@ -96,14 +46,15 @@ int show_events(const ShowEventsRequest& request) {
                 found.value().others.size());
     }
     EventReader reader([&file](char* to, std::size_t bytes) { return file.read(to, bytes); });
-    Renderer renderer(request);
+    const std::string folder = std::filesystem::path(found.value().path).parent_path().string();
+    EventPrinter printer(request.format, request.thread, folder.empty() ? "." : folder, request.trace);
     Output output;
     ReadEvent event;
     std::uint64_t events = 0;
     bool has_reader = true;
     while (has_reader && reader.next(event)) {
         ++events;
-        renderer.render(event, output.text);
+        printer.print(event, output.text);
         has_reader = output.flush_if_large();
     }
     if (!has_reader || !output.flush()) return output.exit_code();
@@ -117,7 +68,7 @@ int show_events(const ShowEventsRequest& request) {
         return 1;
     }
     warn_of_gaps(path, reader.notes());
-    return renderer.shown() != 0 ? 0 : report_no_match(path, request.thread);
+    return printer.shown() != 0 ? 0 : report_no_match(path, request.thread);
 }
 
 }  // namespace aoti_dbg::cli

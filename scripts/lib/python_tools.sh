@@ -1,8 +1,9 @@
 # Tools that come as Python packages, each in an environment of its own in the cache folder, because the
 # system's Python must stay unchanged. common.sh sources this file.
 # shellcheck shell=bash
+# shellcheck disable=SC2154 # root and cache are of common.sh
 
-# shellcheck disable=SC2154 # cache and root are of common.sh
+browser_requirements=$root/scripts/lib/browser_requirements.txt
 trace_requirements=$root/scripts/lib/trace_requirements.txt
 
 tool_version() {
@@ -10,6 +11,7 @@ tool_version() {
         jsonschema) echo 4.25.1 ;;  # validates output against docs/schema
         clang-tidy) echo 23.1.4 ;;  # takes a third of the time of Debian's
         trace) sha256sum "$trace_requirements" | cut -c1-16 ;;  # reads traces of aoti-dbg
+        browser) sha256sum "$browser_requirements" | cut -c1-16 ;;  # drives Chromium, and has axe
         *) return 1 ;;
     esac
 }
@@ -28,6 +30,8 @@ make_tool() {
     local packages=("$1==$(tool_version "$1")")
     # The list is complete.
     [[ $1 != trace ]] || packages=(--no-deps -r "$trace_requirements")
+    # The list is complete: axe comes without the packages of its own browser driver.
+    [[ $1 != browser ]] || packages=(--no-deps -r "$browser_requirements")
     venv=$(tool_venv "$1")
     python=$(base_python) || return
     rm -rf "$venv"

@@ -47,7 +47,13 @@ class Recompiled(unittest.TestCase):
 
     @classmethod
     def run_victim(cls, *cases: str, preload: bool, cache: str = "inductor", **environment: str) -> support.Outcome:
-        environment = {"TORCHINDUCTOR_CACHE_DIR": str(cls.folder / cache), "TORCH_LOGS": LOGS, **environment}
+        environment = {
+            "TORCHINDUCTOR_CACHE_DIR": str(cls.folder / cache),
+            "TORCH_LOGS": LOGS,
+            "TORCH_TRACE": str(cls.folder / "trace"),
+            "INDUCTOR_PROVENANCE": "1",
+            **environment,
+        }
         return support.run_victim(
             "cpu", *cases, folder=cls.folder, preload=preload, script="recompiled_victim.py", **environment
         )
@@ -124,6 +130,18 @@ class Recompiled(unittest.TestCase):
         self.assertTrue(finding["python_stack"][0].endswith(f'recompiled_victim.py", line {line}, in poisoned'), finding)
         self.assertIn(f"model {finding['model']} ({backward['name']}), run ", self.log)
 
+    def said_with_the_trace(self, *command: str) -> str:
+        """Return what the command prints with the logs of TORCH_TRACE."""
+        arguments = [tool, *command, "--torch-trace", str(self.folder / "trace")]
+        return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+
+    def test_the_logs_of_torch_have_the_line_that_a_kernel_comes_from(self):
+        (finding,) = [event for event in self.events if event["event"] == "finding"]
+        shown = self.said_with_the_trace("show", str(self.folder / "seen"), "--format", "compact")
+        line = line_of("# the root's line")
+        self.assertRegex(shown, rf"python +recompiled_victim\.py:{line} in root: ")
+        self.assertRegex(shown, rf"caller +{re.escape(finding['python_stack'][0])}")
+
     def test_a_crash_report_names_the_function_and_the_line_that_called_it(self):
         seen = self.run_victim("crashing", preload=True, AOTI_DBG_TRIAGE="1", AOTI_DBG_LEVEL="", AOTI_DBG_OUT="crash")
         self.assertLess(seen.code, 0)
@@ -131,6 +149,9 @@ class Recompiled(unittest.TestCase):
         self.assertRegex(report, r"\(torch\.compile 0/0\s+inference\s+of\s+Crashing\.forward\)")
         line = line_of("# the crash's caller")
         self.assertRegex(report, rf'python +File ".*recompiled_victim\.py", line\s+{line}, in\s+crashing')
+        report = self.said_with_the_trace("report", str(self.folder / "crash"))
+        self.assertRegex(report, r"python +recompiled_victim\.py:\d+ in forward: ")
+        self.assertRegex(report, rf'caller +File ".*recompiled_victim\.py", line\s+{line}, in\s+crashing')
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def poisoned() -> None:
 
     @torch.compile
     def root(x):
-        return x.sqrt()
+        return x.sqrt()  # the root's line
 
     root(weight).backward(torch.zeros(3, device=device))  # the backward's caller
     say("poisoned", weight.grad.isnan())

@@ -28,10 +28,13 @@ NAMES = {
     r"top\d*\.json": "top",
     r"run\d+-call\d+\.json": "launch",
     r"manifest\.json": "bundle",
+    r"page\d*\.json": "page",
+    r"inspect\d*\.json": "inspect",
     r"models\.jsonl": "models",
     r"library\.json": "library",
+    r"timeline(-\d+)?(\.\d+)?\.jsonl": "timeline",
 }
-LINES = {"events", "index", "verdict", "process", "models"}
+LINES = {"events", "index", "verdict", "process", "models", "timeline"}
 
 
 def schema_of(path: pathlib.Path) -> str | None:

@@ -1,6 +1,6 @@
 // Opens models like PyTorch's loader, runs them and prints the results, which must depend only on the
 // arguments.
-//   model_host [--runs N] [--threads T] [--deepbind] [--local-torch] [--two-runners] [--reload K]
+//   model_host [--runs N] [--pace MS] [--threads T] [--deepbind] [--local-torch] [--two-runners] [--reload K]
 //              [--weights] [--throw] [--then-sleep near|deep] [--then-fault|--then-exit] [--error]
 //              [--exit STATUS] [--single] [--then OTHER] [--quiet] [--cuda] [--handle-segv] MODEL [MODEL2]
 #include <unistd.h>
@@ -22,6 +22,7 @@ struct Arguments {
     int flags = 0;
     int torch_scope = RTLD_GLOBAL;
     int reload = 0;
+    int pace = 0;  // milliseconds after each run
     bool two_runners = false;
     bool throws = false;
     std::string sleeps;   // after a run that an exception unwound
@@ -51,6 +52,8 @@ Arguments read(int argc, char** argv) {
             all.status = std::atoi(next());
         else if (argument == "--reload")
             all.reload = std::atoi(next());
+        else if (argument == "--pace")
+            all.pace = std::atoi(next());
         else if (argument == "--then")
             all.then = next();
         else if (argument == "--deepbind")
@@ -154,6 +157,7 @@ void run_all(const Arguments& all, const std::vector<std::unique_ptr<victim::Mod
             const victim::Result result = all.single ? model.run_single() : model.run();
             if (!all.quiet || i + 1 == all.runs)
                 victim::print(("model " + std::to_string(m) + " run").c_str(), result);
+            if (all.pace > 0) usleep(static_cast<useconds_t>(all.pace) * 1000);
         }
         if (all.weights) {
             std::printf("new weights: %d\n", model.new_weights());

@@ -29,6 +29,7 @@
 #include "triage/gather/hang_facts.hpp"
 #include "triage/gather/machine_facts.hpp"
 #include "triage/gather/memory_facts.hpp"
+#include "triage/gather/origin_facts.hpp"
 #include "triage/gather/recorded_calls.hpp"
 #include "triage/gather/recorded_processes.hpp"
 #include "triage/gather/reproduction.hpp"
@@ -240,7 +241,7 @@ const RecordedFinding* reported_finding(const std::vector<RecordedFinding>& find
 }
 
 /// Returns the process of the reported finding; 0: none.
-std::uint32_t add_events(const EndedRun& run, Evidence& evidence) {
+std::uint32_t add_events(const EndedRun& run, OriginFacts& origins, Evidence& evidence) {
     CrashCall* const call = reported_call(evidence);
     std::optional<RequestedCall> requested;
     if (call != nullptr) requested = {evidence.end.pid, call->sequence};
@@ -257,8 +258,10 @@ std::uint32_t add_events(const EndedRun& run, Evidence& evidence) {
     const RecordedFinding* const reported = reported_finding(events.findings, evidence);
     const std::uint32_t pid = reported == nullptr ? 0 : reported->pid;
     if (reported != nullptr) evidence.finding = reported->finding;
-    for (RecordedFinding& recorded : events.findings)
+    for (RecordedFinding& recorded : events.findings) {
+        origins.complete(recorded.pid, recorded.finding);
         evidence.findings.push_back(std::move(recorded.finding));
+    }
     if (!events.arguments.empty()) take_measured(std::move(events.arguments), evidence.arguments);
     if (call != nullptr) add_model_details(events, *call);
     return pid;
@@ -350,7 +353,8 @@ Evidence gather(const EndedRun& run) {
         evidence.notes.push_back("the program was still running some seconds after " +
                                  signal_name(run.stopped_by));
     if (chosen != nullptr) add_calls(*chosen, run, evidence);
-    const std::uint32_t finder = add_events(run, evidence);
+    OriginFacts origins(processes, run.torch_trace);
+    const std::uint32_t finder = add_events(run, origins, evidence);
     if (is_about_finding(evidence)) {
         const RecordedProcess* const found =
             last_of(processes, [finder](const RecordedProcess& process) { return process.pid == finder; });
@@ -364,6 +368,8 @@ Evidence gather(const EndedRun& run) {
             note_captured(*evidence.found, chosen->folder, evidence);
         add_variables(chosen, evidence);
     }
+    origins.complete(chosen, evidence);
+    if (evidence.finding) origins.complete(finder, *evidence.finding);
     evidence.has_dead_context = chosen != nullptr && chosen->has_dead_context;
     add_versions(chosen, run, evidence);
     evidence.library = AOTI_DBG_VERSION;

@@ -10,6 +10,8 @@
 
 namespace aoti_dbg {
 
+class TorchTrace;
+
 /// The counts of a run. `loaded` counts programs: one that replaces itself by exec counts twice.
 struct Seen {
     std::uint32_t loaded = 0;
@@ -37,6 +39,7 @@ struct EndedRun {
     std::optional<Seen> seen;                // what its processes counted, even if they could not write
     // The path of the report.json created while it ran; empty if it could not be written.
     std::optional<std::string> earlier_report;
+    const TorchTrace* torch_trace = nullptr;  // logs of the models' compilation; null: none
 };
 
 /// True if the run may have ended in a hang, or because of one.

@@ -59,6 +59,10 @@ Json json_of(const CrashCall& call) {
     add_list(to, "source_nodes", call.source_nodes);
     add_list(to, "original_aten", call.original_aten);
     add_list(to, "python_stack", call.python_stack);
+    add_list(to, "python_lines", call.python_lines);
+    add_list(to, "pre_grad_nodes", call.pre_grad_nodes);
+    add_list(to, "post_grad_nodes", call.post_grad_nodes);
+    add_text(to, "origin", call.origin);
     return to;
 }
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/clean_text.hpp"
+#include "base/compiled_function.hpp"
 #include "base/words.hpp"
 #include "serializer/codes.hpp"
 #include "serializer/number_text.hpp"
@@ -230,6 +231,13 @@ void add_what_happened(const Report& report, ReportPage& page) {
         page.add("finding", argument_title(*evidence.finding));
 }
 
+std::vector<std::string> clean_lines(const std::vector<std::string>& lines) {
+    std::vector<std::string> clean;
+    for (const std::string& line : lines)
+        clean.push_back(clean_text(line));
+    return clean;
+}
+
 void add_where(const Report& report, ReportPage& page) {
     const Evidence& evidence = report.evidence;
     // A failed call is not the only candidate if calls are in flight.
@@ -254,10 +262,10 @@ void add_where(const Report& report, ReportPage& page) {
              call->package + (call->package.empty() || call->path.empty() ? "" : ", " + call->path));
     page.add("ATen", joined(call->original_aten, ", "));
     page.add("nodes", joined(call->source_nodes, ", "));
-    std::vector<std::string> stack;
-    for (const std::string& line : call->python_stack)
-        stack.push_back(clean_text(line));
-    page.add_whole("python", stack);
+    const bool has_lines = !call->python_lines.empty();
+    page.add_whole("python", clean_lines(has_lines ? call->python_lines : call->python_stack));
+    if (has_lines && is_compiled_function(call->model_name))
+        page.add_whole("caller", clean_lines(call->python_stack));
 }
 
 void add_tensors(const Report& report, ReportPage& page) {

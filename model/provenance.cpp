@@ -1,0 +1,223 @@
+#include "model/provenance.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "model/package_json.hpp"
+#include "model/python_stack.hpp"
+#include "model/reading_limits.hpp"
+#include "model/torch_trace.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+void add_once(std::string text, std::vector<std::string>& texts) {
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+}
+
+/// Makes names of one op comparable: "torch.ops.mylib.my_op.default" and "mylib::my_op".
+std::string plain_name(std::string_view name) {
+    constexpr std::string_view kOps = "torch.ops.";
+    constexpr std::string_view kDefault = ".default";
+    if (name.starts_with(kOps)) name.remove_prefix(kOps.size());
+    if (name.ends_with(kDefault)) name.remove_suffix(kDefault.size());
+    std::string plain;
+    for (std::size_t at = 0; at < name.size(); ++at) {
+        const bool is_scope = name.substr(at, 2) == "::";
+        plain.push_back(is_scope ? '.' : name[at]);
+        at += is_scope ? 1 : 0;
+    }
+    return plain;
+}
+
+/// True if a key names an op without its library, as for custom ops: "aoti_torch_cpu_my_op" of "mylib.my_op".
+bool is_shim_of(std::string_view name, std::string_view op) {
+    constexpr std::string_view kShim = "aoti_torch_";
+    const std::size_t library = op.find('.');
+    const std::size_t device = name.find('_', kShim.size());
+    return name.starts_with(kShim) && device != std::string_view::npos && library != std::string_view::npos &&
+           name.substr(device + 1) == op.substr(library + 1);
+}
+
+/// True if the key, "kernel:handle", is of a site with that name.
+bool is_key_of(std::string_view key, const NamedSite& site) {
+    const std::size_t colon = key.rfind(':');
+    if (colon == std::string_view::npos) return false;
+    const std::string name = plain_name(key.substr(0, colon));
+    const std::string kernel = plain_name(site.kernel);
+    return name == kernel || (!site.symbol.empty() && name == plain_name(site.symbol)) ||
+           is_shim_of(name, kernel);
+}
+
+/// Returns the only key of that name, or an empty text.
+template <typename Keys, typename KeyOf>
+std::string only_key(const Keys& keys, const NamedSite& site, const KeyOf& key_of) {
+    std::string only;
+    for (const auto& entry : keys) {
+        const std::string& key = key_of(entry);
+        if (!is_key_of(key, site) || key == only) continue;
+        if (!only.empty()) return {};
+        only = key;
+    }
+    return only;
+}
+
+/// Adds the stacks and the nodes.
+void take(const KernelOrigin& from, Origin& origin) {
+    origin.post_grad_nodes = from.post_grad_nodes;
+    origin.pre_grad_nodes = from.pre_grad_nodes;
+    for (const std::string& stack : from.stack_traces) {
+        const std::vector<PythonLine> lines = read_python_stack(stack);
+        if (!lines.empty()) add_once(text_of(own_line(lines)), origin.python_lines);
+        for (std::size_t begin = 0; begin < stack.size() && origin.python_stack.size() < kMostStackLines;) {
+            const std::size_t end = std::min(stack.find('\n', begin), stack.size());
+            if (end != begin) origin.python_stack.push_back(stack.substr(begin, end - begin));
+            begin = end + 1;
+        }
+    }
+}
+
+/// Returns the line of a node. A name in both graphs must have the same line in both.
+const PythonLine* line_of(const std::string& name, const TracedCompilation& traced) {
+    const auto before = traced.pre_grad.find(name);
+    const auto after = traced.post_grad.find(name);
+    const bool is_before = before != traced.pre_grad.end();
+    if (is_before && after != traced.post_grad.end() && !(before->second.python == after->second.python))
+        return nullptr;
+    if (is_before) return &before->second.python;
+    return after == traced.post_grad.end() ? nullptr : &after->second.python;
+}
+
+/// Adds what the printed graphs say of the nodes.
+void add_graphs(const TracedCompilation& traced, Origin& origin) {
+    if (origin.python_lines.empty())
+        for (const std::string& node : origin.source_nodes)
+            if (const PythonLine* line = line_of(node, traced); line != nullptr && !line->file.empty())
+                add_once(text_of(*line), origin.python_lines);
+    if (!origin.aten.empty()) return;
+    for (const std::string& node : origin.post_grad_nodes)
+        if (const auto found = traced.post_grad.find(node);
+            found != traced.post_grad.end() && !found->second.aten.empty())
+            add_once(found->second.aten, origin.aten);
+}
+
+/// Keeps what two compilations of the same wrapper agree on.
+void agree(const Origin& other, Origin& origin) {
+    const auto keep = [&](std::vector<std::string> Origin::*list) {
+        if (origin.*list != other.*list) (origin.*list).clear();
+    };
+    keep(&Origin::aten);
+    keep(&Origin::pre_grad_nodes);
+    keep(&Origin::post_grad_nodes);
+    keep(&Origin::python_stack);
+    keep(&Origin::python_lines);
+}
+
+bool has_more(const Origin& origin) {
+    return !origin.python_lines.empty() || !origin.post_grad_nodes.empty() || !origin.pre_grad_nodes.empty();
+}
+
+/// Fills in what is missing.
+void complete(const Origin& from, Origin::From source, Origin& origin) {
+    const Origin before = origin;
+    const auto fill = [&](std::vector<std::string> Origin::*list) {
+        if ((origin.*list).empty()) origin.*list = from.*list;
+    };
+    fill(&Origin::aten);
+    fill(&Origin::pre_grad_nodes);
+    fill(&Origin::post_grad_nodes);
+    if (origin.python_lines.empty()) {
+        origin.python_stack = from.python_stack;
+        origin.python_lines = from.python_lines;
+    }
+    if (has_more(origin) && !has_more(before)) origin.from = source;
+}
+
+}  // namespace
+
+std::string_view word_of(Origin::From from) {
+    switch (from) {
+        case Origin::From::wrapper:
+            return "wrapper";
+        case Origin::From::package:
+            return "package";
+        case Origin::From::trace:
+            return "trace";
+        case Origin::From::nothing:
+            break;
+    }
+    return {};
+}
+
+Provenance::Provenance(std::string_view wrapper, std::string_view kernel_information, const TorchTrace* trace)
+    : print_(print_of(wrapper)) {
+    Keeper keeper;
+    origins_ = read_kernel_information(kernel_information, keeper);
+    // A file that lacks a handle of the wrapper belongs to another build.
+    const bool is_its = std::all_of(print_.handles.begin(), print_.handles.end(), [&](const auto& handle) {
+        return origins_.find(handle.key) != origins_.end();
+    });
+    if (!is_its || keeper.is_exhausted() || (print_.bytes != 0 && print_.handles.empty())) origins_.clear();
+    if (trace != nullptr && print_.bytes != 0) compilations_ = trace->of(print_);
+}
+
+Origin Provenance::of(const NamedSite& site) const {
+    Origin origin;
+    origin.source_nodes = site.source_nodes;
+    origin.aten = site.aten;
+    origin.python_stack = site.python_stack;
+    origin.python_lines = python_lines_of(site.python_stack);
+    if (!site.source_nodes.empty() || !site.aten.empty() || !site.python_stack.empty())
+        origin.from = Origin::From::wrapper;
+    add_package(site, origin);
+    add_trace(site, origin);
+    return origin;
+}
+
+std::string Provenance::key_of(const NamedSite& site, const std::vector<ProvenanceHandle>& handles) const {
+    if (site.line == 0)
+        return only_key(
+            handles, site, [](const auto& handle) -> const auto& { return handle.key; });
+    const std::uint32_t line = print_.reduced(site.line);
+    const auto below =
+        std::upper_bound(handles.begin(), handles.end(), line,
+                         [](std::uint32_t at, const auto& handle) { return at < handle.line; });
+    if (below == handles.begin() || !is_key_of(std::prev(below)->key, site)) return {};
+    return std::prev(below)->key;
+}
+
+void Provenance::add_package(const NamedSite& site, Origin& origin) const {
+    const std::string key =
+        print_.bytes != 0 ? key_of(site, print_.handles)
+                          : only_key(
+                                origins_, site, [](const auto& entry) -> const auto& { return entry.first; });
+    const auto found = origins_.find(key);
+    if (key.empty() || found == origins_.end()) return;
+    Origin packaged;
+    take(found->second, packaged);
+    complete(packaged, Origin::From::package, origin);
+}
+
+void Provenance::add_trace(const NamedSite& site, Origin& origin) const {
+    std::optional<Origin> agreed;
+    for (const TracedCompilation* traced : compilations_) {
+        Origin one;
+        one.source_nodes = site.source_nodes;
+        one.aten = site.aten;
+        for (const WrapperPrint& wrapper : traced->wrappers) {
+            if (!wrapper.is_of_same_code(print_)) continue;
+            const auto found = traced->origins.find(key_of(site, wrapper.handles));
+            if (found != traced->origins.end()) take(found->second, one);
+        }
+        add_graphs(*traced, one);
+        if (agreed)
+            agree(one, *agreed);
+        else
+            agreed = std::move(one);
+    }
+    if (agreed) complete(*agreed, Origin::From::trace, origin);
+}
+
+}  // namespace aoti_dbg
