@@ -157,7 +157,7 @@ void add_origins(const KeptPackages& packages, std::uint32_t model, KeptOrigins&
 
 }  // namespace
 
-void read_sources(const RecordedFolder& folder, const std::vector<PageProcess>& processes,
+void read_sources(const RecordedFolder& folder, const std::vector<PageProcessFiles>& processes,
                   const TorchTrace* trace, Page& page) {
     page.source_of_site.assign(page.rows.sites.size(), kNoIndex32);
     page.source_of_kernel.assign(page.rows.kernels.size(), kNoIndex32);

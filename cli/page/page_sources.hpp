@@ -11,7 +11,7 @@
 namespace aoti_dbg::cli {
 
 /// Also names the package of each model, and adds the origins of its kernels. `trace` may be null.
-void read_sources(const RecordedFolder& folder, const std::vector<PageProcess>& processes,
+void read_sources(const RecordedFolder& folder, const std::vector<PageProcessFiles>& processes,
                   const TorchTrace* trace, Page& page);
 
 }  // namespace aoti_dbg::cli

@@ -32,22 +32,22 @@ std::vector<std::string> take_lines(const RecordedProcess& process, std::vector<
 }
 
 /// Pairs rings with files of events. A process can have either of them alone.
-std::vector<PageProcess> processes_in(const RecordedFolder& folder) {
+std::vector<PageProcessFiles> processes_in(const RecordedFolder& folder) {
     std::vector<ProcessLines> events = folder.lines("events");
     std::vector<ProcessLines> timelines = folder.lines("timeline");
     std::vector<ProcessLines> indexes = folder.lines("index");
-    std::vector<PageProcess> all;
+    std::vector<PageProcessFiles> all;
     for (RecordedProcess& process : recorded_processes(folder.path(), 0)) {
         if (!folder.has(process.ring)) continue;
-        PageProcess& files = all.emplace_back();
+        PageProcessFiles& files = all.emplace_back();
         files.recorded = std::move(process);
     }
-    for (PageProcess& files : all) {
+    for (PageProcessFiles& files : all) {
         files.events = take_lines(files.recorded, events);
         files.timelines = take_lines(files.recorded, timelines);
     }
     for (const ProcessLines& rest : events) {
-        PageProcess& files = all.emplace_back();
+        PageProcessFiles& files = all.emplace_back();
         files.recorded.pid = rest.pid;
         files.recorded.start_unix_ns = rest.start_ns;
         files.recorded.folder = parent_of(rest.path);
@@ -56,7 +56,7 @@ std::vector<PageProcess> processes_in(const RecordedFolder& folder) {
     }
     // index.jsonl is in a folder of the process's folder.
     for (const ProcessLines& index : indexes) {
-        const auto owner = std::ranges::find_if(all, [&](const PageProcess& files) {
+        const auto owner = std::ranges::find_if(all, [&](const PageProcessFiles& files) {
             return files.recorded.pid == index.pid &&
                    files.recorded.folder == parent_of(parent_of(index.path));
         });
@@ -90,7 +90,7 @@ Result<Page> read_page(const PageRequest& request) {
     Result<RecordedFolder> opened = RecordedFolder::open(request.folder);
     if (!opened.ok()) return opened.status();
     const RecordedFolder& folder = opened.value();
-    const std::vector<PageProcess> processes = processes_in(folder);
+    const std::vector<PageProcessFiles> processes = processes_in(folder);
     if (processes.empty())
         return Status::error(
             "no process is recorded in " + request.folder +
@@ -98,7 +98,7 @@ Result<Page> read_page(const PageRequest& request) {
     Page page;
     page.folder = folder.path();
     page.is_confidential = request.is_confidential;
-    for (const PageProcess& process : processes)
+    for (const PageProcessFiles& process : processes)
         read_process(process, page);
     page.rows.finish();
     page.order = order_of_rows(page.rows);

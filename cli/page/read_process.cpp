@@ -43,7 +43,7 @@ bool is_call(ring::CallKind kind) {
 
 class ProcessReader {
   public:
-    ProcessReader(const PageProcess& files, Page& page)
+    ProcessReader(const PageProcessFiles& files, Page& page)
         : files_(files),
           page_(page),
           index_(static_cast<std::uint32_t>(page.processes.size())),
@@ -215,7 +215,7 @@ class ProcessReader {
     using FindingKey =
         std::tuple<Finding::Kind, std::string, std::uint32_t, std::string, std::uint32_t, std::string>;
 
-    const PageProcess& files_;
+    const PageProcessFiles& files_;
     Page& page_;
     std::uint32_t index_;
     PageProcess& process_;
@@ -227,7 +227,7 @@ class ProcessReader {
 
 }  // namespace
 
-void read_process(const PageProcess& files, Page& page) {
+void read_process(const PageProcessFiles& files, Page& page) {
     ProcessReader(files, page).read();
 }
 

@@ -11,7 +11,7 @@
 namespace aoti_dbg::cli {
 
 /// The files of a process. Paths can be empty.
-struct PageProcess {
+struct PageProcessFiles {
     std::vector<std::string> events;
     std::vector<std::string> timelines;
     std::string index;         // of saved tensors
@@ -19,6 +19,6 @@ struct PageProcess {
 };
 
 /// Adds the process to the page.
-void read_process(const PageProcess& files, Page& page);
+void read_process(const PageProcessFiles& files, Page& page);
 
 }  // namespace aoti_dbg::cli

@@ -29,7 +29,7 @@ class RowFileReader {
     RowFileReader(const RecordedFolder& folder, std::string page_folder, Page& page)
         : folder_(folder), page_folder_(std::move(page_folder)), page_(page) {}
 
-    void read(std::uint32_t process, const PageProcess& files) {
+    void read(std::uint32_t process, const PageProcessFiles& files) {
         read_launches(process, files.recorded.folder);
         if (files.index.empty()) return;
         std::error_code failed;
@@ -161,7 +161,7 @@ class RowFileReader {
 }  // namespace
 
 void read_row_files(const RecordedFolder& folder, const std::string& page_folder,
-                    const std::vector<PageProcess>& processes, Page& page) {
+                    const std::vector<PageProcessFiles>& processes, Page& page) {
     page.files.resize(page.rows.rows.size());
     RowFileReader reader(folder, page_folder, page);
     for (std::uint32_t process = 0; process < processes.size(); ++process)

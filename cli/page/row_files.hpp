@@ -12,6 +12,6 @@ namespace aoti_dbg::cli {
 
 /// Paths are relative to `page_folder`. Also adds the command that repeats the launch of a finding.
 void read_row_files(const RecordedFolder& folder, const std::string& page_folder,
-                    const std::vector<PageProcess>& processes, Page& page);
+                    const std::vector<PageProcessFiles>& processes, Page& page);
 
 }  // namespace aoti_dbg::cli

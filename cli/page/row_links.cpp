@@ -34,7 +34,8 @@ class Memory {
         pieces_[place.begin] = {end, write};
     }
 
-    /// Visits the writes whose contents a read sees. The latest is the last.
+    /// Visits the writes whose contents a read sees, the first kMostPieces of them: a cache can have
+    /// thousands.
     template <typename Visit>
     void read(const ArgumentPlace& place, std::uint64_t extent, std::string_view label, Visit visit) const {
         if (place.begin == 0 || extent == 0) {
@@ -45,8 +46,13 @@ class Memory {
         const std::uint64_t end = place.begin + extent;
         auto piece = pieces_.upper_bound(place.begin);
         if (piece != pieces_.begin()) --piece;
-        for (; piece != pieces_.end() && piece->first < end; ++piece)
-            if (piece->second.end > place.begin) visit(piece->second.write);
+        constexpr std::size_t kMostPieces = 32;
+        for (std::size_t seen = 0; seen < kMostPieces && piece != pieces_.end() && piece->first < end;
+             ++piece) {
+            if (piece->second.end <= place.begin) continue;
+            visit(piece->second.write);
+            ++seen;
+        }
     }
 
   private:
