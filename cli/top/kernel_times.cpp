@@ -50,7 +50,7 @@ void KernelTimer::add_timeline(const std::string& path) {
     if (read > text.size()) return;
     TimelineReader reader(source_of(text.substr(read)));
     read = text.size();
-    DeviceSpan span;
+    ReadSpan span;
     while (reader.next(span)) {
         if (span.kernel.starts_with(kOwnKernels)) continue;
         const bool is_kernel = span.kind == "kernel" || span.kind.empty();

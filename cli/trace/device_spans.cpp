@@ -17,7 +17,7 @@ constexpr std::size_t kMostLanes = 64;
 
 }  // namespace
 
-void DeviceSpans::add(const DeviceSpan& span, const std::string& device) {
+void DeviceSpans::add(const ReadSpan& span, const std::string& device) {
     if (!devices_.contains(span.device)) {
         std::string name = "GPU " + std::to_string(span.device);
         if (!device.empty()) name.append(" (").append(device).append(")");

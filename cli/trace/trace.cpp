@@ -120,7 +120,7 @@ class Traced {
         RecordedFile file(files_->timeline.c_str());
         TimelineReader reader([&](char* to, std::size_t bytes) { return file.read(to, bytes); });
         DeviceSpans spans(packets_, process.index);
-        DeviceSpan span;
+        ReadSpan span;
         while (failed_.ok() && reader.next(span)) {
             spans.add(span, device_label(span.device, reader.source()));
             ++counts_.spans;

@@ -135,7 +135,7 @@ TEST_CASE("Spans in any order, of any length, do not overlap on a track") {
     TracePackets packets(out);
     DeviceSpans spans(packets, 1);
     for (int i = 0; i < 20000; ++i) {
-        DeviceSpan span;
+        ReadSpan span;
         span.sequence = random.below(100);
         span.kernel = "k";
         span.start_ns = 1000 + random.below(1000000);
