@@ -4,7 +4,7 @@
 
 namespace aoti_dbg {
 
-bool TimelineReader::read_span(JsonLine::Value root, DeviceSpan& span) {
+bool TimelineReader::read_span(JsonLine::Value root, ReadSpan& span) {
     span = {};
     if (!read_integer(root.member("start_ns"), span.start_ns)) return false;
     if (!read_integer(root.member("end_ns"), span.end_ns)) return false;
@@ -26,7 +26,7 @@ void TimelineReader::read_header(JsonLine::Value root) {
     source_ = string_of(root.member("source"));
 }
 
-bool TimelineReader::next(DeviceSpan& span) {
+bool TimelineReader::next(ReadSpan& span) {
     std::string_view line;
     while (lines_.next(line)) {
         if (lines_.is_too_long() || !json_.parse(line)) {

@@ -9,13 +9,15 @@
 
 #include "serializer/json_line.hpp"
 #include "serializer/line_source.hpp"
+#include "serializer/timeline_jsonl.hpp"
 
 namespace aoti_dbg {
 
-inline constexpr std::string_view kTimelineFormatName = "aoti-dbg-timeline";
-inline constexpr std::uint32_t kTimelineFormatVersion = 1;
+/// Names of the library's own kernels, which measure and save tensors, start with this.
+inline constexpr std::string_view kOwnKernels = "aoti_dbg_";
 
-struct DeviceSpan {
+/// A line of the file.
+struct ReadSpan {
     std::uint64_t sequence = 0;  // of the innermost recorded call that submitted it; 0: unknown
     std::string_view kernel;
     std::string_view kind;       // "kernel", "copy" or "set"
@@ -31,7 +33,7 @@ class TimelineReader {
     explicit TimelineReader(ByteSource source) : lines_(std::move(source)) {}
 
     /// Returns false at the end. The texts are valid until the next call.
-    bool next(DeviceSpan& span);
+    bool next(ReadSpan& span);
 
     // Of the header, known after the first call of next().
     [[nodiscard]] std::uint64_t pid() const { return pid_; }
@@ -43,7 +45,7 @@ class TimelineReader {
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
   private:
-    bool read_span(JsonLine::Value root, DeviceSpan& span);
+    bool read_span(JsonLine::Value root, ReadSpan& span);
     void read_header(JsonLine::Value root);
 
     LineSource lines_;

@@ -50,8 +50,9 @@ void KernelTimer::add_timeline(const std::string& path) {
     if (read > text.size()) return;
     TimelineReader reader(source_of(text.substr(read)));
     read = text.size();
-    DeviceSpan span;
+    ReadSpan span;
     while (reader.next(span)) {
+        if (span.kernel.starts_with(kOwnKernels)) continue;
         const bool is_kernel = span.kind == "kernel" || span.kind.empty();
         const std::string name = is_kernel ? std::string(span.kernel) : "(" + std::string(span.kind) + ")";
         Sum& sum = sum_of(device_, name);
@@ -110,7 +111,7 @@ void KernelTimer::add_events(const std::string& path) {
     has_events_ = true;
     RecordedFile file(path.c_str());
     EventReader reader([&](char* to, std::size_t bytes) { return file.read(to, bytes); },
-                       ArgumentDetail::facts);
+                       ArgumentDetail::facts, ReadingThread::own);
     ReadEvent event;
     begun_.clear();
     while (reader.next(event))

@@ -74,7 +74,7 @@ std::string top_table(const KernelTimes& times, std::size_t most, std::size_t co
     const bool has_bytes = std::ranges::any_of(
         times.kernels, [](const KernelTime& kernel) { return bytes_per_second(kernel) != 0; });
     std::vector<Row> rows = {{"share", times.is_device_time ? "device time" : "host time", "count", "mean"}};
-    if (has_bytes) rows.front().emplace_back("bytes");
+    if (has_bytes) rows.front().emplace_back("bytes/s");
     rows.front().emplace_back("kernel");
     const std::size_t shown = std::min(most, times.kernels.size());
     for (std::size_t i = 0; i < shown; ++i) {

@@ -16,6 +16,13 @@ constexpr std::uint32_t tag(std::string_view key) {
     return JsonLine::tag_of(key);
 }
 
+/// Returns a word that may be in the place of a number. The file may have any other.
+std::string_view word_of(std::string_view text) {
+    for (const std::string_view word : {"NaN", "Infinity", "-Infinity", "inputs"})
+        if (text == word) return text;
+    return "?";
+}
+
 /// Members that a line shows. Their texts are empty if the object does not have them.
 struct Members {
     std::string_view mean, deviation, minimum, maximum;
@@ -53,7 +60,8 @@ struct Members {
             case tag("measured_at"):
                 return set("measured_at", value, measured_at);
             case tag("why"):
-                return set("why", value, why);
+                why = value.text();
+                return;
             case tag("real"):
                 real = value;
                 return;
@@ -71,7 +79,8 @@ struct Members {
         }
     }
     static void set(std::string_view key, const Value& value, std::string_view& member) {
-        if (value.key() == key) member = value.text();
+        if (value.key() == key)
+            member = value.is(JsonLine::Kind::number) ? value.text() : word_of(value.text());
     }
 };
 
@@ -81,18 +90,14 @@ std::uint64_t number_of(std::string_view text) {
     return number;
 }
 
-/// Members come from a file, so a string may be in the place of a number.
 void append_member(std::string_view name, std::string_view text, std::string& out) {
     if (text.empty()) return;
-    out.append(", ").append(name).append(" ");
-    append_clean(text, out);
+    out.append(", ").append(name).append(" ").append(text);
 }
 
 void append_count(std::string_view text, std::string_view what, std::string& out) {
     if (text.empty()) return;
-    out += ", ";
-    append_clean(text, out);
-    out.append(" ").append(what);
+    out.append(", ").append(text).append(" ").append(what);
 }
 
 void append_statistics(const Members& members, std::string& out) {
@@ -149,7 +154,8 @@ void ArgumentText::append(const MeasuredArgument& argument, const Value& object,
         return;
     }
     if (members.is_unmeasured) {
-        append_member("not measured:", members.why.empty() ? "not yet" : members.why, out);
+        out += ", not measured: ";
+        append_clean(members.why.empty() ? "not yet" : members.why, out);
         return;
     }
     numbers.is_measured_here = members.measured_at.empty();
@@ -165,7 +171,7 @@ void ArgumentText::append(const MeasuredArgument& argument, const Value& object,
     }
     if (!members.measured_at.empty()) {
         out += members.measured_at == "inputs" ? ", as of the inputs" : ", as of call ";
-        if (members.measured_at != "inputs") append_clean(members.measured_at, out);
+        if (members.measured_at != "inputs") out += members.measured_at;
     }
 }
 

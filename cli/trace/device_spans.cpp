@@ -8,15 +8,16 @@
 namespace aoti_dbg::cli {
 namespace {
 
-// Spans arrive roughly in the order of their ends. This many wait to be put into the order of their starts.
-constexpr std::size_t kMostWaiting = 4096;
+// Spans arrive in the order in which CUPTI delivers them. This many wait to be put into the order of their
+// starts, in about 10 MB.
+constexpr std::size_t kMostWaiting = std::size_t{1} << 16U;
 
 // More spans of one stream do not overlap.
 constexpr std::size_t kMostLanes = 64;
 
 }  // namespace
 
-void DeviceSpans::add(const DeviceSpan& span, const std::string& device) {
+void DeviceSpans::add(const ReadSpan& span, const std::string& device) {
     if (!devices_.contains(span.device)) {
         std::string name = "GPU " + std::to_string(span.device);
         if (!device.empty()) name.append(" (").append(device).append(")");
@@ -55,7 +56,8 @@ void DeviceSpans::write_first() {
     lane->end_ns = span.end_ns;
     packets_.begin_event(TracePackets::Type::begin, lane->track, span.start_ns);
     packets_.name(span.kernel.empty() ? span.kind : span.kernel);
-    packets_.category(span.kind.empty() ? "kernel" : span.kind);
+    const bool is_own = span.kernel.starts_with(kOwnKernels);
+    packets_.category(is_own ? "aoti_dbg" : span.kind.empty() ? "kernel" : span.kind);
     if (span.sequence != 0) {
         packets_.flow(trace_id(process_, kFlow, span.sequence));
         packets_.annotate("seq", span.sequence);

@@ -19,7 +19,7 @@ class DeviceSpans {
     DeviceSpans(TracePackets& packets, std::uint64_t process) : packets_(packets), process_(process) {}
 
     /// `device` is the name of the span's device, or empty.
-    void add(const DeviceSpan& span, const std::string& device);
+    void add(const ReadSpan& span, const std::string& device);
     /// Writes the spans that still wait for earlier ones.
     void finish();
     [[nodiscard]] std::uint64_t left_out() const { return left_out_; }

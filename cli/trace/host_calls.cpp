@@ -59,12 +59,12 @@ HostThread& HostCalls::add_thread(std::uint32_t tid) {
     return *(threads_[tid] = std::make_unique<HostThread>(packets_, track, std::move(records)));
 }
 
-HostThread& HostCalls::thread_of(std::uint64_t tid) {
+HostThread& HostCalls::thread_of(std::uint64_t thread) {
+    const auto tid = static_cast<std::uint32_t>(thread);
     if (last_thread_ != nullptr && tid == last_tid_) return *last_thread_;
     const auto known = threads_.find(tid);
     last_tid_ = tid;
-    last_thread_ =
-        known != threads_.end() ? known->second.get() : &add_thread(static_cast<std::uint32_t>(tid));
+    last_thread_ = known != threads_.end() ? known->second.get() : &add_thread(tid);
     return *last_thread_;
 }
 

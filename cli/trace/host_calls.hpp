@@ -50,7 +50,7 @@ class HostCalls {
     };
     using Type = TracePackets::Type;
 
-    HostThread& thread_of(std::uint64_t tid);
+    HostThread& thread_of(std::uint64_t thread);
     HostThread& add_thread(std::uint32_t tid);
     std::string model_name(std::uint32_t model) const;
 
@@ -74,8 +74,8 @@ class HostCalls {
     FactsCache<Key> keys_;
     FactsCache<std::uint64_t> bytes_;
     std::map<std::uint32_t, std::string> models_;
-    std::unordered_map<std::uint64_t, std::unique_ptr<HostThread>> threads_;
-    std::uint64_t last_tid_ = 0;
+    std::unordered_map<std::uint32_t, std::unique_ptr<HostThread>> threads_;
+    std::uint32_t last_tid_ = 0;
     HostThread* last_thread_ = nullptr;
     std::uint64_t calls_ = 0;
     std::uint64_t nan_ = 0;                        // in the tensors that the call wrote

@@ -120,9 +120,9 @@ class Traced {
         RecordedFile file(files_->timeline.c_str());
         TimelineReader reader([&](char* to, std::size_t bytes) { return file.read(to, bytes); });
         DeviceSpans spans(packets_, process.index);
-        DeviceSpan span;
+        ReadSpan span;
         while (failed_.ok() && reader.next(span)) {
-            spans.add(span, device_name(span.device));
+            spans.add(span, device_label(span.device, reader.source()));
             ++counts_.spans;
             if (out_.size() >= kPiece) flush();
         }
@@ -130,12 +130,18 @@ class Traced {
         if (reader.damaged() + spans.left_out() != 0)
             message(Severity::warn, "%s: %" PRIu64 " spans could not be read and are left out.",
                     files_->timeline.c_str(), reader.damaged() + spans.left_out());
+        if (reader.lost() != 0)
+            message(Severity::warn, "%s lacks %" PRIu64 " spans that the library lost while it recorded.",
+                    files_->timeline.c_str(), reader.lost());
     }
 
-    [[nodiscard]] std::string device_name(std::uint32_t device) const {
+    /// Returns what is known of a device, and how its times were measured if that is less exact.
+    [[nodiscard]] std::string device_label(std::uint32_t device, const std::string& source) const {
+        std::string label;
         for (const DeviceFacts& one : facts_.devices)
-            if (one.number == device) return one.name;
-        return {};
+            if (one.number == device) label = one.name;
+        if (source == "markers") label += label.empty() ? "times of markers" : ", times of markers";
+        return label;
     }
 
     void flush() {
@@ -181,7 +187,8 @@ int trace(const TraceRequest& request) {
         return 1;
     }
     const bool is_own = request.output.empty();
-    TraceFile file(is_own ? found.value().folder + "/trace.pftrace" : request.output, is_own);
+    TraceFile file(is_own ? (fs::path(found.value().folder) / "trace.pftrace").string() : request.output,
+                   is_own);
     TraceCounts counts;
     Status written = file.open();
     if (written.ok()) written = write_trace(found.value().processes, file, counts);

@@ -36,7 +36,7 @@ const std::string kCoverage = R"({"event":"coverage","counts":{"spans":2,"lost":
 
 TEST_CASE("Spans have what the file has") {
     TimelineReader reader(source_of(kHeader + kSpan + kCopy + kCoverage));
-    DeviceSpan span;
+    ReadSpan span;
     REQUIRE(reader.next(span));
     CHECK(span.sequence == 40);
     CHECK(span.kernel == "triton_poi_fused_0");
@@ -61,7 +61,7 @@ TEST_CASE("Lines that are not spans are skipped and counted") {
     backwards.replace(backwards.find("\"end_ns\":9"), 10, "\"end_ns\":4");
     TimelineReader reader(
         source_of(kHeader + "rubbish\n" + backwards + "{\"event\":\"new\"}\n" + kSpan + kCopy.substr(0, 40)));
-    DeviceSpan span;
+    ReadSpan span;
     REQUIRE(reader.next(span));
     CHECK(span.sequence == 40);
     CHECK_FALSE(reader.next(span));
@@ -72,7 +72,7 @@ TEST_CASE("A newer version is noted") {
     std::string newer = kHeader;
     newer.replace(newer.find("\"version\":1"), 11, "\"version\":2");
     TimelineReader reader(source_of(newer + kSpan));
-    DeviceSpan span;
+    ReadSpan span;
     CHECK(reader.next(span));
     CHECK(reader.is_newer());
 }
@@ -85,7 +85,7 @@ TEST_CASE("Any bytes are read without harm") {
         for (std::uint64_t changes = 1 + random.below(4); changes > 0; --changes)
             damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
         TimelineReader reader(source_of(damaged));
-        DeviceSpan span;
+        ReadSpan span;
         while (reader.next(span))
             REQUIRE(span.start_ns <= span.end_ns);
     }
