@@ -211,7 +211,7 @@ TEST_CASE("A line from a line table names its file, and a Python stack keeps its
     CHECK(read.value().python_stack == finding.python_stack);
 }
 
-TEST_CASE("The Python line of the kernel takes the place of its stack, and stands beside a caller") {
+TEST_CASE("The Python line of the kernel replaces its stack, and comes before a caller") {
     Finding finding = example();
     finding.python_stack = {"File \"m.py\", line 6, in forward"};
     finding.python_lines = {"net.py:9 in forward: x = self.l1(x)", "net.py:10 in \x1b: y"};
