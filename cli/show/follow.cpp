@@ -26,8 +26,10 @@ namespace fs = std::filesystem;
 
 constexpr long kPollEveryNs = 100'000'000;
 constexpr unsigned kPollsPerSearch = 3;  // for further processes
-constexpr unsigned kPollsForEvents = 5;  // before calls of the ring are shown instead
-constexpr unsigned kPollsAfterEnd = 5;   // a process may start another one when it exits
+// Before the calls of the ring are shown instead of events. Those of the first run on a GPU take longest.
+constexpr unsigned kPollsForFile = 5;
+constexpr unsigned kPollsForCalls = 30;
+constexpr unsigned kPollsAfterEnd = 5;  // a process may start another one when it exits
 
 /// "flight-42.ring" has its events in "events-42.jsonl".
 std::string events_beside(const std::string& ring) {
@@ -56,8 +58,8 @@ class FollowedProcess {
         const bool is_final = !process_.is_running;
         if (!events_) open_events();
         if (events_) events_->poll(is_final, out);
-        const bool is_ring_shown =
-            !request_.format && (polls_ > kPollsForEvents || is_final) && !(events_ && events_->has_calls());
+        const bool is_late = polls_ > (events_ ? kPollsForCalls : kPollsForFile) || is_final;
+        const bool is_ring_shown = !request_.format && is_late && !(events_ && events_->has_calls());
         if (is_ring_shown)
             if (const Result<ring::Contents> read = ring::read_flight_ring(process_.ring); read.ok())
                 calls_.poll(read.value(), is_final, out);
