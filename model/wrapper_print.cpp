@@ -1,8 +1,10 @@
 #include "model/wrapper_print.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/fnv.hpp"
+#include "model/reading_limits.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -15,8 +17,25 @@ bool is_in_path(char c) {
            c == '-' || c == '.' || c == '/' || c == '+';
 }
 
+/// Hashes of the values of integer arrays, by their names.
+using Arrays = std::map<std::string, std::string, std::less<>>;
+
+/// Notes the array if the line declares one: `static constexpr int64_t int_array_2[] = {10L, 16L};`
+bool declares_array(std::string_view line, Arrays& arrays) {
+    constexpr std::string_view kDeclaration = "static constexpr int64_t ";
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string_view::npos || !line.substr(begin).starts_with(kDeclaration)) return false;
+    line.remove_prefix(begin + kDeclaration.size());
+    const std::size_t name = line.find("[] = ");
+    const bool is_array =
+        line.starts_with("int_array_") && name != std::string_view::npos && line.ends_with(';');
+    if (!is_array || arrays.size() >= kMaxNames) return false;
+    arrays[std::string(line.substr(0, name))] = std::to_string(fnv1a(line.substr(name + 5)));
+    return true;
+}
+
 /// Appends the line without the folders of absolute paths, because each compilation has its own cache.
-void append_reduced(std::string_view line, std::string& out) {
+void append_reduced(std::string_view line, const Arrays& arrays, std::string& out) {
     for (std::size_t at = 0; at < line.size();) {
         std::size_t end = at;
         while (end < line.size() && is_in_path(line[end]))
@@ -26,7 +45,11 @@ void append_reduced(std::string_view line, std::string& out) {
             continue;
         }
         const std::string_view word = line.substr(at, end - at);
-        out.append(word.front() == '/' ? word.substr(word.rfind('/')) : word);
+        const auto array = word.starts_with("int_array_") ? arrays.find(word) : arrays.end();
+        if (array != arrays.end())
+            out.append(array->second);
+        else
+            out.append(word.front() == '/' ? word.substr(word.rfind('/')) : word);
         at = end;
     }
 }
@@ -54,8 +77,7 @@ bool is_appendix(std::string_view line) {
 }  // namespace
 
 std::uint32_t WrapperPrint::reduced(std::uint32_t line) const {
-    const auto above =
-        std::lower_bound(handle_lines.begin(), handle_lines.end(), line) - handle_lines.begin();
+    const auto above = std::lower_bound(left_out.begin(), left_out.end(), line) - left_out.begin();
     return line - static_cast<std::uint32_t>(above);
 }
 
@@ -66,6 +88,7 @@ WrapperPrint print_of(std::string_view wrapper) {
     std::uint32_t reduced = 1;
     std::uint64_t blank_lines = 0;  // counted once a line with text follows
     std::string text;
+    Arrays arrays;
     while (!wrapper.empty()) {
         const std::size_t end = wrapper.find('\n');
         std::string_view line = wrapper.substr(0, end);
@@ -75,14 +98,18 @@ WrapperPrint print_of(std::string_view wrapper) {
         if (is_appendix(line)) break;
         if (const std::string_view key = handle_in(line); !key.empty()) {
             print.handles.push_back({reduced, std::string(key)});
-            print.handle_lines.push_back(number);
+            print.left_out.push_back(number);
+            continue;
+        }
+        if (declares_array(line, arrays)) {
+            print.left_out.push_back(number);
             continue;
         }
         ++reduced;
         ++blank_lines;
         if (line.empty()) continue;
         text.clear();
-        append_reduced(line, text);
+        append_reduced(line, arrays, text);
         print.hash = fnv1a(text, fnv1a(blank_lines, print.hash));
         print.bytes += text.size() + 1;
         blank_lines = 0;

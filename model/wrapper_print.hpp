@@ -19,16 +19,18 @@ struct WrapperPrint {
     std::uint64_t hash = 0;
     std::uint64_t bytes = 0;  // 0: there is no text
     std::vector<ProvenanceHandle> handles;
-    std::vector<std::uint32_t> handle_lines;  // in the text, from 1, ascending
+    std::vector<std::uint32_t> left_out;  // numbers of the lines that the reduced form lacks, ascending
 
-    /// Converts a line number of the text, from 1, to the reduced form, which has no handles.
+    /// Converts a line number of the text, from 1, to the reduced form.
     [[nodiscard]] std::uint32_t reduced(std::uint32_t line) const;
     [[nodiscard]] bool is_of_same_code(const WrapperPrint& other) const {
         return bytes != 0 && bytes == other.bytes && hash == other.hash;
     }
 };
 
-/// Reduces a wrapper source: without handles, folders of paths, trailing space, and what torch appends later.
+/// Reduces a wrapper source. Leaves out handles, folders of paths, trailing space, and what torch appends
+/// later. Puts the values of `int_array_7` in the place of its name, because torch numbers and shares these
+/// arrays differently from one compilation to the next.
 WrapperPrint print_of(std::string_view wrapper);
 
 /// Returns the C++ source inside a Python wrapper (TORCHINDUCTOR_CPP_WRAPPER=1), or an empty text.

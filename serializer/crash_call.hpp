@@ -38,7 +38,7 @@ struct CrashCall {
     std::vector<std::string> pre_grad_nodes;
     std::vector<std::string> post_grad_nodes;
     std::string origin;  // which of them says so: "package", "trace"; empty: neither
-    std::string inside;                     // the op that contains it, as call_text() prints it; empty: none
+    std::string inside;  // the op that contains it, as call_text() prints it; empty: none
 };
 
 /// Returns the fields that the ring knows.

@@ -73,9 +73,9 @@ struct Finding {
     std::vector<std::string> pre_grad_nodes;
     std::vector<std::string> post_grad_nodes;
     std::string origin;
-    std::string replay;                 // the command that runs its launch alone; not in events.jsonl
-    std::string suppression;            // the AOTI_DBG_SUPPRESS entry that suppresses it
-    std::string check;                  // of an argument: what was inspected, "dtype", "size"
+    std::string replay;       // the command that runs its launch alone; not in events.jsonl
+    std::string suppression;  // the AOTI_DBG_SUPPRESS entry that suppresses it
+    std::string check;        // of an argument: what was inspected, "dtype", "size"
     std::string expected;
     std::string found;
     std::string advice;           // what to try

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -25,8 +26,10 @@ namespace fs = std::filesystem;
 
 constexpr long kPollEveryNs = 100'000'000;
 constexpr unsigned kPollsPerSearch = 3;  // for further processes
-constexpr unsigned kPollsForEvents = 5;  // before calls of the ring are shown instead
-constexpr unsigned kPollsAfterEnd = 5;   // a process may start another one when it exits
+// Before the calls of the ring are shown instead of events. Those of the first run on a GPU take longest.
+constexpr unsigned kPollsForFile = 5;
+constexpr unsigned kPollsForCalls = 30;
+constexpr unsigned kPollsAfterEnd = 5;  // a process may start another one when it exits
 
 /// "flight-42.ring" has its events in "events-42.jsonl".
 std::string events_beside(const std::string& ring) {
@@ -55,8 +58,8 @@ class FollowedProcess {
         const bool is_final = !process_.is_running;
         if (!events_) open_events();
         if (events_) events_->poll(is_final, out);
-        const bool is_ring_shown =
-            !request_.format && (polls_ > kPollsForEvents || is_final) && !(events_ && events_->has_calls());
+        const bool is_late = polls_ > (events_ ? kPollsForCalls : kPollsForFile) || is_final;
+        const bool is_ring_shown = !request_.format && is_late && !(events_ && events_->has_calls());
         if (is_ring_shown)
             if (const Result<ring::Contents> read = ring::read_flight_ring(process_.ring); read.ok())
                 calls_.poll(read.value(), is_final, out);
@@ -79,6 +82,10 @@ class FollowedProcess {
                     "a larger number, or record with --level 2.",
                     process_.pid,
                     (counted(calls_.lost(), "call") + (calls_.lost() == 1 ? " was" : " were")).c_str());
+        if (events_ && events_->damaged() != 0)
+            message(
+                Severity::warn, "process %u: %s of its events.jsonl damaged and left out.", process_.pid,
+                (counted(events_->damaged(), "line") + (events_->damaged() == 1 ? " is" : " are")).c_str());
         if (request_.format && !events_)
             message(Severity::warn, "process %u has no events.jsonl. Run the program with --level 2.",
                     process_.pid);
@@ -103,12 +110,12 @@ class FollowedProcess {
     bool is_over_ = false;
 };
 
-/// Returns the output directory for a place that may have several of them: the newest.
-std::string folder_of(const std::string& place) {
+/// Returns the output directory of the newest run in a place that may have several. Empty if it has none.
+std::string newest_run_in(const std::string& place) {
     std::error_code failed;
     const fs::path latest = fs::path(place) / "latest";
-    const bool has_runs = fs::is_directory(latest, failed);
-    return has_runs ? fs::canonical(latest, failed).string() : place;
+    if (!fs::is_directory(latest, failed)) return {};
+    return fs::canonical(latest, failed).string();
 }
 
 class Following {
@@ -132,20 +139,43 @@ class Following {
   private:
     /// Finds further processes, and which of the known ones have ended.
     void search() {
-        if (folder_.empty() || processes_.empty()) folder_ = folder_of(request_.place);
-        for (const RecordedProcess& found : recorded_processes(folder_, 0)) {
-            const auto known = std::find_if(processes_.begin(), processes_.end(), [&](const auto& one) {
-                return one->process().ring == found.ring &&
-                       one->process().start_unix_ns == found.start_unix_ns;
-            });
-            if (known == processes_.end())
-                processes_.push_back(std::make_unique<FollowedProcess>(found, request_));
-            else
-                (*known)->update(found);
-        }
-        if (processes_.empty() && !is_waiting_)
-            message(Severity::info, "waiting for a program that records into %s.", request_.place.c_str());
+        const std::vector<RecordedProcess> found = recorded_processes(folder(), 0);
+        const bool is_any_running =
+            std::any_of(found.begin(), found.end(), std::mem_fn(&RecordedProcess::is_running));
+        // Of several runs, the newest may have ended long ago.
+        if (is_first_ && !newest_.empty() && !found.empty() && !is_any_running) ended_ = newest_;
+        is_first_ = false;
+        if (ended_.empty() || newest_ != ended_)
+            for (const RecordedProcess& process : found)
+                take(process);
+        if (!processes_.empty() || is_waiting_) return;
         is_waiting_ = true;
+        if (ended_.empty())
+            message(Severity::info, "waiting for a program that records into %s.", request_.place.c_str());
+        else
+            message(Severity::info,
+                    "the newest run in %s has ended. Waiting for the next one. To print that run, give its "
+                    "directory, %s.",
+                    request_.place.c_str(), ended_.c_str());
+    }
+
+    /// Returns the directory of the run to follow, which stays the same once a process was found.
+    const std::string& folder() {
+        if (processes_.empty()) newest_ = newest_run_in(request_.place);
+        // The link may be ahead of the directory.
+        if (newest_.empty()) newest_ = ended_;
+        return newest_.empty() ? request_.place : newest_;
+    }
+
+    void take(const RecordedProcess& process) {
+        const auto known = std::find_if(processes_.begin(), processes_.end(), [&](const auto& one) {
+            return one->process().ring == process.ring &&
+                   one->process().start_unix_ns == process.start_unix_ns;
+        });
+        if (known == processes_.end())
+            processes_.push_back(std::make_unique<FollowedProcess>(process, request_));
+        else
+            (*known)->update(process);
     }
 
     /// Prints what is new in a process. Returns false if the reader closed the pipe.
@@ -175,7 +205,9 @@ class Following {
     }
 
     const FollowRequest& request_;
-    std::string folder_;
+    std::string newest_;  // the newest of several runs; empty: the place is the output directory itself
+    std::string ended_;   // a run that had ended before; empty: none
+    bool is_first_ = true;
     std::vector<std::unique_ptr<FollowedProcess>> processes_;
     Output output_;
     std::string text_;
@@ -186,6 +218,13 @@ class Following {
 }  // namespace
 
 int follow(const FollowRequest& request) {
+    std::error_code failed;
+    if (fs::exists(request.place, failed) && !fs::is_directory(request.place, failed)) {
+        error_message(ErrorCode::nothing_recorded,
+                      "cannot follow %s: it is not a directory. Give the output directory (AOTI_DBG_OUT).",
+                      request.place.c_str());
+        return 1;
+    }
     return Following(request).run();
 }
 

@@ -12,7 +12,7 @@ namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{256} * 1024;
-constexpr std::size_t kMostAtOnce = std::size_t{64} << 20U;
+constexpr std::size_t kMostAtOnce = std::size_t{32} << 20U;  // more than the longest line that is read
 
 // The reader takes the end of its source for the end of the file. This line, which is no event, makes it
 // return instead.

@@ -77,6 +77,28 @@ TEST_CASE("A program that is killed ends it, too") {
     CHECK(run.printed == shown(run.out(), "compact").out);
 }
 
+TEST_CASE("Where the newest run has ended, the next one is followed") {
+    const Followed run(
+        "place=$OUT; kill $follow; OUT=$place/first; start 3 1 0; wait $pid; ln -s first $place/latest\n"
+        "\"$TOOL\" show $place --follow > printed 2> said & follow=$!; sleep 0.5\n"
+        "OUT=$place/second; start 3 2 300; ln -sfn second $place/latest; wait $pid");
+    CAPTURE(run.said, run.printed);
+    CHECK(run.outcome.out == "end 0\n");
+    CHECK(contains(run.said, "has ended. Waiting for the next one."));
+    CHECK(contains(run.said, "ended normally"));
+    std::size_t calls = 0;
+    for (const std::string& line : run.lines())
+        calls += contains(line, "cpp_fused_relu_0") ? 1 : 0;
+    CHECK(calls == 2);
+}
+
+TEST_CASE("A file cannot be followed") {
+    const Outcome file = run_bare({AOTI_DBG_TOOL, "show", AOTI_DBG_TOOL, "--follow"});
+    CHECK(file.exit_code == 1);
+    CHECK(contains(file.err, "it is not a directory"));
+    CHECK(run_bare({AOTI_DBG_TOOL, "show", "--follow", "--all"}).exit_code != 0);
+}
+
 TEST_CASE("The lines of several programs begin with their process") {
     const Followed run(
         "start 2 4 400; one=$pid; await 'addmm'; start 3 2 400; echo $one $pid; wait $one $pid");

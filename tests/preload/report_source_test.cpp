@@ -101,6 +101,48 @@ TEST_CASE("Tensors of the call are reported with dtype, sizes and address, scala
     CHECK(input.at("bytes") == 512);
 }
 
+/// A log of TORCH_TRACE with the wrapper, as compiled with INDUCTOR_PROVENANCE=1. Each kernel is from the
+/// line of the model that has its number.
+std::string trace_log(const std::string& wrapper) {
+    std::istringstream lines(wrapper);
+    std::string log =
+        "V1127 22:07:05.0 1 x.py:1] {\"graph_dump\": {\"name\": \"inductor_aot_wrapper_code\"}}\n";
+    Json stacks = Json::object();
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t name =
+            line.rfind("    call_", 0) == 0 ? 9 : line.find("aoti_torch_cuda_addmm_out(");
+        if (name < line.size()) {
+            const std::string number = std::to_string(stacks.size() + 1);
+            const std::string key = line.substr(name, line.find('(', name) - name) + ":" + number;
+            log += "\t    // [Provenance debug handles] " + key + "\n";
+            stacks[key] = {"  File \"/m/net.py\", line " + number + ", in forward\n    x = f(x)\n"};
+        }
+        log += "\t" + line + "\n";
+    }
+    return log +
+           "V1127 22:07:05.0 1 x.py:1] {\"artifact\": {\"name\": "
+           "\"inductor_provenance_tracking_kernel_stack_traces\"}}\n\t" +
+           stacks.dump() + "\n";
+}
+
+TEST_CASE("With a log of the model's compilation, the report has the Python line of the faulted kernel") {
+    const Faulted run(5, {"stats"}, {"--triage", "--keep-dump", "on"});
+    const std::string wrapper = read_text(fs::path(model_path("stats")).replace_extension(".cpp"));
+    const fs::path logs = run.folder() / "logs";
+    fs::create_directories(logs);
+    write_text(logs / "dedicated_log_torch_trace_x.log", trace_log(wrapper));
+    Outcome again = run_bare({AOTI_DBG_TOOL, "report", run.out().string(), "--torch-trace", logs.string()});
+    CAPTURE(again.out, again.err);
+    CHECK(contains(again.out, "  python         net.py:5 in forward: x = f(x)\n"));
+    write_text(logs / "dedicated_log_torch_trace_x.log", trace_log(wrapper + "int more;\n"));
+    again = run_bare({AOTI_DBG_TOOL, "report", run.out().string(), "--torch-trace", logs.string()});
+    CHECK_FALSE(contains(again.out, "  python "));
+    CHECK(contains(again.out, "the logs of --torch-trace have no compilation of this model"));
+    again = run_bare({AOTI_DBG_TOOL, "report", run.out().string(), "--torch-trace", run.out().string()});
+    CHECK(again.exit_code == 1);
+    CHECK(contains(again.err, "no log of TORCH_TRACE"));
+}
+
 /// cuda_models with these models, which produce a finding: the square root of negative numbers.
 struct Found : Run {
     explicit Found(const Lines& variants)

@@ -27,7 +27,7 @@ Evidence filled(const std::string& unit, std::size_t length) {
     CrashCall& call = evidence.in_flight.front();
     call.model_name = name;
     call.line = 812;
-    call.original_aten = call.source_nodes = {name, name, name};
+    call.original_aten = call.source_nodes = call.python_lines = {name, name, name};
     evidence.end.program = name;
     evidence.command = {name, "--" + name};
     for (int i = 0; i < 40; ++i) {

@@ -211,6 +211,32 @@ TEST_CASE("A line from a line table names its file, and a Python stack keeps its
     CHECK(read.value().python_stack == finding.python_stack);
 }
 
+TEST_CASE("The Python line of the kernel replaces its stack, and comes before a caller") {
+    Finding finding = example();
+    finding.python_stack = {"File \"m.py\", line 6, in forward"};
+    finding.python_lines = {"net.py:9 in forward: x = self.l1(x)", "net.py:10 in \x1b: y"};
+    finding.pre_grad_nodes = {"linear"};
+    finding.post_grad_nodes = {"addmm"};
+    finding.origin = "package";
+    const std::string lines =
+        "\n  python     net.py:9 in forward: x = self.l1(x)\n             net.py:10 in ?: y\n";
+    std::string text;
+    append_finding_text(finding, text);
+    CHECK(text.find(lines) != std::string::npos);
+    CHECK(text.find("m.py\"") == std::string::npos);
+    finding.model_name = "torch.compile 0/0 forward of Net.forward";
+    append_finding_text(finding, text);
+    CHECK(text.find(lines + "  caller     File \"m.py\", line 6, in forward\n") != std::string::npos);
+    std::string line;
+    append_finding_json(finding, line);
+    const Result<Finding> read = read_finding(line);
+    REQUIRE(read.ok());
+    CHECK(read.value().python_lines == finding.python_lines);
+    CHECK(read.value().pre_grad_nodes == finding.pre_grad_nodes);
+    CHECK(read.value().post_grad_nodes == finding.post_grad_nodes);
+    CHECK(read.value().origin == "package");
+}
+
 TEST_CASE("A finding in a compiled function says which one") {
     Finding finding = example();
     finding.model_name = "torch.compile 0/0 backward of f";

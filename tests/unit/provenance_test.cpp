@@ -186,6 +186,21 @@ TEST_CASE("A log says so of the wrapper that it has, also in another cache folde
     CHECK(origin_of(plain, without_handles(kWrapper), "", elsewhere).post_grad_nodes == Texts{"addmm"});
 }
 
+TEST_CASE("Arrays of another compilation may have other numbers, but not other values") {
+    const std::string two =
+        "    static constexpr int64_t int_array_2[] = {8L, 4L};\n"
+        "    static constexpr int64_t int_array_3[] = {8L, 4L};\n"
+        "    empty(int_array_2, int_array_3);\n";
+    const std::string one =
+        "    static constexpr int64_t int_array_7[] = {8L, 4L};\n    empty(int_array_7, int_array_7);\n";
+    const std::string other =
+        "    static constexpr int64_t int_array_7[] = {8L, 5L};\n    empty(int_array_7, int_array_7);\n";
+    NamedSite first = kFirst;
+    first.line += 3;
+    CHECK(origin_of(first, two + kWrapper, "", log_of(one + kWrapper)).post_grad_nodes == Texts{"addmm"});
+    CHECK(origin_of(first, two + kWrapper, "", log_of(other + kWrapper)).post_grad_nodes.empty());
+}
+
 TEST_CASE("Without provenance in the log, its graphs say so") {
     const Origin first = origin_of(kFirst, kWrapper, "", log_of(kWrapper, false));
     CHECK(first.python_lines == Texts{"net.py:9 in forward: x = self.l1(x)"});

@@ -15,6 +15,11 @@ std::uint32_t line_of(std::uint32_t line, const std::string& source) {
     return source.empty() ? line : 0;
 }
 
+/// A launch inside of an op comes from where the op comes from.
+std::string kernel_of(const CrashCall& call) {
+    return call.inside.empty() ? call.name : call.inside.substr(0, call.inside.rfind(" ("));
+}
+
 std::string text_of_file(const std::string& path) {
     const Result<MappedFile> file = MappedFile::open(path);
     if (!file.ok() || file.value().text().size() > kLargestFile) return {};
@@ -40,7 +45,7 @@ const Origin& KeptOrigins::of(const KeptPackages& packages, std::uint32_t model,
 
 const Origin& KeptOrigins::of(const KeptPackages& packages, const CrashCall& call) {
     return find(packages, call.model,
-                {call.name, "", line_of(call.line, call.source), call.source_nodes, call.original_aten,
+                {kernel_of(call), "", line_of(call.line, call.source), call.source_nodes, call.original_aten,
                  is_compiled_function(call.model_name) ? std::vector<std::string>() : call.python_stack});
 }
 

@@ -263,7 +263,8 @@ void add_where(const Report& report, ReportPage& page) {
     page.add("ATen", joined(call->original_aten, ", "));
     page.add("nodes", joined(call->source_nodes, ", "));
     const bool has_lines = !call->python_lines.empty();
-    page.add_whole("python", clean_lines(has_lines ? call->python_lines : call->python_stack));
+    page.add_list("python", clean_lines(call->python_lines));
+    if (!has_lines) page.add_whole("python", clean_lines(call->python_stack));
     if (has_lines && is_compiled_function(call->model_name))
         page.add_whole("caller", clean_lines(call->python_stack));
 }
