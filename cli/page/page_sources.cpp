@@ -147,7 +147,7 @@ void add_origins(const KeptPackages& packages, std::uint32_t model, KeptOrigins&
         facts.source_nodes = site.source_nodes;
         facts.original_aten = site.aten;
         facts.python_stack = site.python;
-        const Origin& origin = origins.of(packages, page.rows.models[model].number, facts);
+        const SiteOrigin& origin = origins.of(packages, page.rows.models[model].number, facts);
         if (site.source_nodes.empty()) site.source_nodes = cut_list(origin.source_nodes);
         if (site.aten.empty()) site.aten = cut_list(origin.aten);
         site.nodes = cut_list(origin.post_grad_nodes);
