@@ -16,7 +16,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  aoti-dbg report                            the newest run below aoti_dbg\n"
     "  aoti-dbg report /var/tmp/serving/20261121-093000-4242\n"
-    "  aoti-dbg report aoti_dbg/latest --html     write report.html, a page for a browser\n"
+    "  aoti-dbg report --html                     write a page for a browser\n"
     "  aoti-dbg report before/ after/ --html      the same, with what differs on top\n";
 
 }  // namespace

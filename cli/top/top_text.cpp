@@ -94,8 +94,8 @@ std::string top_table(const KernelTimes& times, std::size_t most, std::size_t co
                        (times.kernels.size() == 1 ? " kernel, " : " kernels, ") +
                        time_text(static_cast<double>(times.total_ns)) +
                        (times.is_device_time ? " on the device\n"
-                                             : " on the host. For device times, record with "
-                                               "--timeline (AOTI_DBG_TIMELINE=1).\n");
+                                             : " on the host. If the program uses a GPU, --timeline "
+                                               "(AOTI_DBG_TIMELINE=1) records device times.\n");
     text += aligned(rows);
     if (shown < times.kernels.size())
         text += std::to_string(times.kernels.size() - shown) + " more kernels. --limit shows them.\n";

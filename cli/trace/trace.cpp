@@ -200,7 +200,7 @@ int trace(const TraceRequest& request) {
     }
     if (counts.spans == 0)
         message(Severity::info,
-                "the trace has no device times, because the recording has none. Record with --timeline "
+                "the trace has no device times. If the program uses a GPU, record with --timeline "
                 "(AOTI_DBG_TIMELINE=1) to get them.");
     return print(path.value() + ": " + counts_text(counts) + "\nOpen it at https://ui.perfetto.dev.\n");
 }

@@ -4,14 +4,12 @@
 # shellcheck disable=SC2154 # root and cache are of common.sh
 
 browser_requirements=$root/scripts/lib/browser_requirements.txt
-trace_requirements=$root/scripts/lib/trace_requirements.txt
 
 tool_version() {
     case $1 in
         jsonschema) echo 4.25.1 ;;  # validates output against docs/schema
         clang-tidy) echo 23.1.4 ;;  # takes a third of the time of Debian's
-        trace) sha256sum "$trace_requirements" | cut -c1-16 ;;  # reads traces of aoti-dbg
-        browser) sha256sum "$browser_requirements" | cut -c1-16 ;;  # drives Chromium, and has axe
+        browser) sha256sum "$browser_requirements" | cut -c1-16 ;;  # drives Chromium; has axe and Perfetto
         *) return 1 ;;
     esac
 }
@@ -28,8 +26,6 @@ tool_bin() {
 make_tool() {
     local venv python
     local packages=("$1==$(tool_version "$1")")
-    # The list is complete.
-    [[ $1 != trace ]] || packages=(--no-deps -r "$trace_requirements")
     # The list is complete: axe comes without the packages of its own browser driver.
     [[ $1 != browser ]] || packages=(--no-deps -r "$browser_requirements")
     venv=$(tool_venv "$1")
