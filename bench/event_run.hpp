@@ -53,6 +53,14 @@ class Run {
         arguments_.resize(labels_.size());
     }
 
+    /// Makes the calls of later runs as level 2 records them by default: two inputs, an output and a scalar,
+    /// without indices and hashes.
+    void measure_printed() {
+        is_printed_ = true;
+        for (std::size_t i = 0; i < labels_.size(); ++i)
+            labels_[i].role = i % kArguments == 2 ? Role::writes : Role::reads;
+    }
+
     template <typename Render>
     void render(Render render) {
         ++number_;
@@ -77,9 +85,11 @@ class Run {
     void measure(std::size_t i) {
         MeasuredArgument& argument = arguments_[i];
         argument.facts = &labels_[i];
-        argument.tensor = &tensors_[i];
+        argument.tensor = is_printed_ && i % kArguments == 3 ? nullptr : &tensors_[i];
+        argument.scalar = "262144";
         argument.address = 0x7f0000000000U + i * 4096;
-        argument.measured = Measured::now;
+        argument.measured = is_printed_ && i % kArguments < 2 ? Measured::earlier : Measured::now;
+        argument.measured_at = 3;
         TensorStatistics& statistics = argument.statistics;
         statistics.dtype = DType::float16;
         statistics.requested = Requested::printed | Requested::indices | Requested::hash;
@@ -90,6 +100,11 @@ class Run {
         real.all.standard_deviation = random_.real() + 2;
         real.all.minimum.floating = static_cast<double>(static_cast<float>(random_.real() - 4));
         real.all.maximum.floating = static_cast<double>(static_cast<float>(random_.real() + 4));
+        if (is_printed_) {
+            statistics.requested = Requested::printed;
+            real.zeros = random_.bits() % 100;
+            return;
+        }
         real.minimum_index = random_.bits() % statistics.count;
         real.maximum_index = random_.bits() % statistics.count;
     }
@@ -99,6 +114,7 @@ class Run {
     std::deque<TensorFacts> tensors_;
     std::vector<MeasuredArgument> arguments_;
     std::uint32_t number_ = 0;
+    bool is_printed_ = false;
     Random random_;
 };
 

@@ -55,6 +55,7 @@ _LEVEL_3 = {"AOTI_DBG_LEVEL": "3", "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OU
 _ALL = {**_LEVEL_3, "AOTI_DBG_SCOPE": "all"}
 _ONE_CAPTURED = {"AOTI_DBG_CAPTURE": "*", "AOTI_DBG_RUNS": "0", "AOTI_DBG_CALLS": "10",
                  "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OUT": "{scratch}/out"}  # fmt: skip
+_TIMELINE = {"AOTI_DBG_TIMELINE": "1", "AOTI_DBG_OUT": "{scratch}/out"}
 # Calls are inspected, but none is selected.
 _NOTHING_SELECTED = {**_LEVEL_3, "AOTI_DBG_KERNELS": "no such kernel"}
 # The same, but the library follows each call to its end, because a nested call might be selected.
@@ -92,6 +93,7 @@ def _model(package: str, device: str, length: str = "{seconds}") -> tuple[str, .
 
 def _transformer(device: str, limits: bool) -> tuple[Variant, ...]:
     released = _model("transformer-released", device)
+    timeline = Variant("timeline (AOTI_DBG_TIMELINE=1)", released, True, {**_ONE_THREAD, **_TIMELINE}, limit=(RATIO, 1.15))
     return (
         Variant("as released", released, False, _ONE_THREAD),
         Variant("level 0", released, True, {**_ONE_THREAD, **_OFF}, limit=(RATIO, 1.01) if limits else None),
@@ -100,6 +102,7 @@ def _transformer(device: str, limits: bool) -> tuple[Variant, ...]:
                 limit=(RATIO, 1.05) if limits else None),
         Variant("one call of the first run captured", released, True, {**_ONE_THREAD, **_ONE_CAPTURED},
                 limit=(RATIO, 1.1) if limits else None),
+        *([timeline] if device == "cuda" else []),
         Variant("PyTorch's printer, level 3 into a file", _model("transformer-printer", device), False, _ONE_THREAD),
     )
 

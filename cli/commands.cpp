@@ -7,10 +7,13 @@
 #include "cli/diff/diff_command.hpp"
 #include "cli/doctor/doctor_command.hpp"
 #include "cli/explain/explain_command.hpp"
+#include "cli/inspect/inspect_command.hpp"
 #include "cli/replay/replay_command.hpp"
 #include "cli/report/report_command.hpp"
 #include "cli/run/run_command.hpp"
 #include "cli/show/show_command.hpp"
+#include "cli/top/top_command.hpp"
+#include "cli/trace/trace_command.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -24,6 +27,7 @@ constexpr const char* kExamples =
     "  aoti-dbg show aoti_dbg                     print the last calls\n"
     "  aoti-dbg diff before/ after/               find where two runs part\n"
     "  aoti-dbg replay aoti_dbg                   run captured launches alone\n"
+    "  aoti-dbg inspect model.pt2                 print what a package says\n"
     "  aoti-dbg doctor                            check this machine\n";
 
 }  // namespace
@@ -33,9 +37,12 @@ Commands all_commands() {
     commands.push_back(std::make_unique<RunCommand>());
     commands.push_back(std::make_unique<ShowCommand>());
     commands.push_back(std::make_unique<ReportCommand>());
+    commands.push_back(std::make_unique<TraceCommand>());
+    commands.push_back(std::make_unique<TopCommand>());
     commands.push_back(std::make_unique<DiffCommand>());
     commands.push_back(std::make_unique<ReplayCommand>());
     commands.push_back(std::make_unique<BundleCommand>());
+    commands.push_back(std::make_unique<InspectCommand>());
     commands.push_back(std::make_unique<ExplainCommand>());
     commands.push_back(std::make_unique<DoctorCommand>());
     return commands;

@@ -128,6 +128,10 @@ Taken take_sync(const Texts& texts, Options& options) {
     return take_switch(texts, options.sync);
 }
 
+Taken take_timeline(const Texts& texts, Options& options) {
+    return take_switch(texts, options.timeline);
+}
+
 Taken take_ring(const Texts& texts, Options& options) {
     const std::optional<std::uint64_t> number = decimal(only_text(texts));
     if (!number) return Fault{};

@@ -96,6 +96,7 @@ struct Options {
     CaptureOn capture_on = CaptureOn::always;
     OnFull on_full = OnFull::wait;
     bool sync = false;
+    bool timeline = false;
     bool triage = false;
     OnFault on_fault = OnFault::go_on;
     bool keep_dump = false;

@@ -52,7 +52,7 @@ Selected select(const Options& options, const CallPlace& place) {
 }
 
 bool may_select(const Options& options) {
-    return options.records_all() || (options.check && options.check->any()) ||
+    return options.records_all() || options.timeline || (options.check && options.check->any()) ||
            any_levels(options, [](const Levels& levels) { return levels.any(); });
 }
 

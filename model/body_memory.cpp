@@ -5,11 +5,11 @@
 namespace aoti_dbg {
 
 bool BodyMemory::is_known(std::string_view name) const {
-    return scope_.is_tensor(name) || pools_.find(name) != pools_.end();
+    return variables_.is_tensor(name) || pools_.find(name) != pools_.end();
 }
 
 void BodyMemory::allocate(std::string_view name, Allocation allocation) {
-    scope_.declare_tensor(name);
+    variables_.declare_tensor(name);
     if (!keeper_.allows(body_.allocations.size(), kMaxNames)) return;
     allocation.name = keeper_.keep(name);
     allocation.before = position();
@@ -29,7 +29,7 @@ bool BodyMemory::name_piece(std::string_view handle, std::string_view name) {
 }
 
 void BodyMemory::share(std::string_view name, const TensorName& of, SharedMemory::How how) {
-    scope_.declare_tensor(name);
+    variables_.declare_tensor(name);
     if (of.name == name || !keeper_.allows(body_.shared_memory.size(), kMaxNames)) return;
     if (of.view) how = SharedMemory::How::view;
     body_.shared_memory.push_back({keeper_.keep(name), keeper_.keep(of.name), how, position()});

@@ -16,8 +16,8 @@ namespace aoti_dbg {
 
 class BodyMemory {
   public:
-    BodyMemory(Keeper& keeper, RunBody& body, Scope& scope, const CallFlow& flow)
-        : keeper_(keeper), body_(body), scope_(scope), flow_(flow) {}
+    BodyMemory(Keeper& keeper, RunBody& body, Variables& variables, const CallFlow& flow)
+        : keeper_(keeper), body_(body), variables_(variables), flow_(flow) {}
 
     /// Returns the number of the next call site.
     [[nodiscard]] std::uint32_t position() const { return static_cast<std::uint32_t>(body_.sites.size()); }
@@ -38,7 +38,7 @@ class BodyMemory {
   private:
     Keeper& keeper_;
     RunBody& body_;
-    Scope& scope_;
+    Variables& variables_;
     const CallFlow& flow_;
     std::map<std::string_view, Allocation> pools_;  // tmp_tensor_handle_0, until it gets its name
 };

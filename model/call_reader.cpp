@@ -78,7 +78,7 @@ void CallReader::see_guard(const Statement& statement, TokenRange range) {
 }
 
 std::string CallReader::spelled(const Statement& statement, TokenRange part) {
-    return keeper_.keep(part.size() == 1 ? scope_.value_of(statement[part.first].text)
+    return keeper_.keep(part.size() == 1 ? variables_.value_of(statement[part.first].text)
                                          : statement.text(part));
 }
 
@@ -91,7 +91,7 @@ std::string CallReader::spelled(const Statement& statement, TokenRange part, std
 bool CallReader::see_bookkeeping(const Statement& statement, const Callee& callee, const Parts& parts) {
     const std::string_view made = result(statement, parts);
     if (callee.name.starts_with("aoti_torch_empty_strided") && parts.size() == 7) {
-        memory_.allocate(Scope::without_handle(made),
+        memory_.allocate(Variables::without_handle(made),
                          {{},
                           spelled(statement, parts[3], kDtype),
                           spelled(statement, parts[4], "cached_torch_device_type_"),
@@ -117,11 +117,11 @@ bool CallReader::see_bookkeeping(const Statement& statement, const Callee& calle
     if (callee.name == "aoti_torch_as_strided" || callee.name == "aoti_torch_new_tensor_handle" ||
         callee.name == "aoti_torch_assign_tensors_out") {
         if (parts.empty()) return true;
-        std::optional<TensorName> tensor = scope_.tensor(statement, parts[0]);
+        std::optional<TensorName> tensor = variables_.tensor(statement, parts[0]);
         if (!tensor) return true;
-        const std::string_view name = Scope::without_handle(made);
-        if (Scope::is_temporary(made)) {
-            scope_.declare_alias(made, *std::move(tensor));
+        const std::string_view name = Variables::without_handle(made);
+        if (Variables::is_temporary(made)) {
+            variables_.declare_alias(made, *std::move(tensor));
         } else if (!name.empty()) {
             memory_.share(name, *tensor, SharedMemory::How::shared);
         }
@@ -134,7 +134,7 @@ bool CallReader::see_bookkeeping(const Statement& statement, const Callee& calle
         return true;
     }
     if (callee.name == "aoti_torch_new_uninitialized_tensor") {
-        scope_.declare_tensor(Scope::without_handle(made));
+        variables_.declare_tensor(Variables::without_handle(made));
         return true;
     }
     return callee.name.starts_with("aoti_torch_print_") || callee.name.starts_with("aoti_torch_save_");
@@ -156,7 +156,7 @@ void CallReader::see_site(const Statement& statement, const Callee& callee, cons
             site.has_more_arguments = true;
             break;
         }
-        site.arguments.push_back(scope_.argument(statement, part));
+        site.arguments.push_back(variables_.argument(statement, part));
     }
     describe(statement, parts, site);
     if (site.kind != SiteKind::copy) {
@@ -234,7 +234,7 @@ void CallReader::see_view_dtype(const Statement& statement, const Parts& parts, 
     site.arguments[2].kind = ArgumentKind::tensor;
     site.arguments[2].role = Role::writes;
     site.arguments[2].tensors = {seen};
-    scope_.declare_alias(result(statement, parts), std::move(seen));
+    variables_.declare_alias(result(statement, parts), std::move(seen));
 }
 
 /// Reads `aoti_torch_clone(l1_bias, &output_handles[0])`, which returns a constant.

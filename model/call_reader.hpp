@@ -18,12 +18,12 @@ namespace aoti_dbg {
 class CallReader {
   public:
     CallReader(const Callees& callees, const WrapperInfo& wrapper, Keeper& keeper, RunBody& body,
-               Scope& scope, CallFlow& flow, BodyMemory& memory)
+               Variables& variables, CallFlow& flow, BodyMemory& memory)
         : callees_(callees),
           wrapper_(wrapper),
           keeper_(keeper),
           body_(body),
-          scope_(scope),
+          variables_(variables),
           flow_(flow),
           memory_(memory) {}
 
@@ -51,7 +51,7 @@ class CallReader {
     const WrapperInfo& wrapper_;
     Keeper& keeper_;
     RunBody& body_;
-    Scope& scope_;
+    Variables& variables_;
     CallFlow& flow_;
     BodyMemory& memory_;
     std::string_view origin_;  // comments with the origin of the next site

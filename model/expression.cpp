@@ -48,11 +48,11 @@ void lay_over(std::optional<WrittenView>& view, WrittenView below) {
 
 }  // namespace
 
-bool Scope::is_temporary(std::string_view name) {
+bool Variables::is_temporary(std::string_view name) {
     return name.starts_with("var_") || name.starts_with("tmp_");
 }
 
-std::string_view Scope::without_handle(std::string_view name) {
+std::string_view Variables::without_handle(std::string_view name) {
     for (const std::string_view ending : {"_handle_restrided", "_handle"}) {
         if (name.ends_with(ending) && name.size() > ending.size()) {
             return name.substr(0, name.size() - ending.size());
@@ -61,45 +61,45 @@ std::string_view Scope::without_handle(std::string_view name) {
     return name;
 }
 
-void Scope::declare_tensor(std::string_view name) {
+void Variables::declare_tensor(std::string_view name) {
     if (name.empty() || !keeper_.allows(tensors_.size(), kMaxNames)) return;
     tensors_[name] = std::nullopt;
     values_.erase(name);
 }
 
-void Scope::declare_alias(std::string_view name, TensorName tensor) {
+void Variables::declare_alias(std::string_view name, TensorName tensor) {
     if (name.empty() || !keeper_.allows(tensors_.size(), kMaxNames)) return;
     tensors_[name] = std::move(tensor);
 }
 
-void Scope::declare_value(std::string_view name, std::string_view text) {
+void Variables::declare_value(std::string_view name, std::string_view text) {
     if (name.empty() || !keeper_.allows(values_.size(), kMaxNames)) return;
     values_[name] = text;
 }
 
-bool Scope::is_tensor(std::string_view name) const {
+bool Variables::is_tensor(std::string_view name) const {
     return tensors_.find(name) != tensors_.end();
 }
 
-std::string_view Scope::value_of(std::string_view word) const {
+std::string_view Variables::value_of(std::string_view word) const {
     const auto found = values_.find(word);
     return found == values_.end() ? word : found->second;
 }
 
-std::string Scope::spelled_out(const Statement& statement, TokenRange range) {
+std::string Variables::spelled_out(const Statement& statement, TokenRange range) {
     if (range.size() == 1 && statement[range.first].kind == Token::Kind::word) {
         return keeper_.keep(value_of(statement[range.first].text));
     }
     return keeper_.keep(statement.text(range));
 }
 
-WrittenView Scope::kept(const WrittenView& view) {
+WrittenView Variables::kept(const WrittenView& view) {
     return {keeper_.keep(view.sizes), keeper_.keep(view.strides), keeper_.keep(view.offset),
             keeper_.keep(view.dtype)};
 }
 
 /// Reads `reinterpret_tensor_wrapper(buf0, 2, int_array_2, int_array_3, 0L)`.
-void Scope::see_view(const Statement& statement, std::size_t open, Core& core) {
+void Variables::see_view(const Statement& statement, std::size_t open, Core& core) {
     std::vector<TokenRange> parts;
     statement.split(open, parts);
     keeper_.steps += parts.size();
@@ -118,7 +118,7 @@ void Scope::see_view(const Statement& statement, std::size_t open, Core& core) {
 }
 
 /// Unwraps name(...), std::name(...) or name<T>(...) if its closing bracket ends the expression.
-bool Scope::peel_call(const Statement& statement, Core& core) {
+bool Variables::peel_call(const Statement& statement, Core& core) {
     TokenRange& range = core.range;
     std::size_t at = range.first;
     while (statement[at].kind == Token::Kind::word && statement[at + 1].is(':') &&
@@ -152,7 +152,7 @@ bool Scope::peel_call(const Statement& statement, Core& core) {
 }
 
 /// Unwraps E.data_ptr() and similar calls.
-bool Scope::peel_method(const Statement& statement, Core& core) {
+bool Variables::peel_method(const Statement& statement, Core& core) {
     TokenRange& range = core.range;
     if (range.size() < 5 || !statement[range.last - 1].is(')') || !statement[range.last - 2].is('(') ||
         !statement[range.last - 4].is('.')) {
@@ -165,7 +165,7 @@ bool Scope::peel_method(const Statement& statement, Core& core) {
     return true;
 }
 
-Scope::Core Scope::peel(const Statement& statement, TokenRange range) {
+Variables::Core Variables::peel(const Statement& statement, TokenRange range) {
     Core core;
     core.range = range;
     for (;;) {
@@ -187,7 +187,7 @@ Scope::Core Scope::peel(const Statement& statement, TokenRange range) {
     }
 }
 
-std::optional<TensorName> Scope::tensor_of(const Statement& statement, const Core& core) {
+std::optional<TensorName> Variables::tensor_of(const Statement& statement, const Core& core) {
     const Token& word = statement[core.range.first];
     if (core.range.size() != 1 || word.kind != Token::Kind::word) return std::nullopt;
     TensorName name;
@@ -209,13 +209,13 @@ std::optional<TensorName> Scope::tensor_of(const Statement& statement, const Cor
     return name;
 }
 
-std::optional<TensorName> Scope::tensor(const Statement& statement, TokenRange range) {
+std::optional<TensorName> Variables::tensor(const Statement& statement, TokenRange range) {
     const Core core = peel(statement, range);
     return tensor_of(statement, core);
 }
 
 /// Reads `std::array<AtenTensorHandle, 2>{buf0, buf2}.data()`. 2.6 writes a std::vector.
-bool Scope::list(const Statement& statement, TokenRange range, Argument& argument) {
+bool Variables::list(const Statement& statement, TokenRange range, Argument& argument) {
     std::size_t at = range.first;
     if (statement[at].is_word("std") && statement[at + 1].is(':')) at += 3;
     if (!statement[at].is_word("array") && !statement[at].is_word("vector")) return false;
@@ -243,7 +243,7 @@ bool Scope::list(const Statement& statement, TokenRange range, Argument& argumen
     return true;
 }
 
-Argument Scope::argument(const Statement& statement, TokenRange range) {
+Argument Variables::argument(const Statement& statement, TokenRange range) {
     Argument argument;
     argument.text = keeper_.keep(statement.text(range));
     if (range.empty()) return argument;

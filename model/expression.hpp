@@ -15,9 +15,9 @@
 namespace aoti_dbg {
 
 /// The variables of one body that are declared so far. Texts are parts of the source.
-class Scope {
+class Variables {
   public:
-    explicit Scope(Keeper& keeper) : keeper_(keeper) {}
+    explicit Variables(Keeper& keeper) : keeper_(keeper) {}
 
     /// Declares `name` as a tensor under its own name.
     void declare_tensor(std::string_view name);

@@ -65,7 +65,7 @@ std::string only_key(const Keys& keys, const NamedSite& site, const KeyOf& key_o
 }
 
 /// Adds the stacks and the nodes.
-void take(const KernelOrigin& from, Origin& origin) {
+void take(const KernelOrigin& from, SiteOrigin& origin) {
     origin.post_grad_nodes = from.post_grad_nodes;
     origin.pre_grad_nodes = from.pre_grad_nodes;
     for (const std::string& stack : from.stack_traces) {
@@ -91,7 +91,7 @@ const PythonLine* line_of(const std::string& name, const TracedCompilation& trac
 }
 
 /// Adds what the printed graphs say of the nodes.
-void add_graphs(const TracedCompilation& traced, Origin& origin) {
+void add_graphs(const TracedCompilation& traced, SiteOrigin& origin) {
     if (origin.python_lines.empty())
         for (const std::string& node : origin.source_nodes)
             if (const PythonLine* line = line_of(node, traced); line != nullptr && !line->file.empty())
@@ -104,30 +104,30 @@ void add_graphs(const TracedCompilation& traced, Origin& origin) {
 }
 
 /// Keeps what two compilations of the same wrapper agree on.
-void agree(const Origin& other, Origin& origin) {
-    const auto keep = [&](std::vector<std::string> Origin::*list) {
+void agree(const SiteOrigin& other, SiteOrigin& origin) {
+    const auto keep = [&](std::vector<std::string> SiteOrigin::*list) {
         if (origin.*list != other.*list) (origin.*list).clear();
     };
-    keep(&Origin::aten);
-    keep(&Origin::pre_grad_nodes);
-    keep(&Origin::post_grad_nodes);
-    keep(&Origin::python_stack);
-    keep(&Origin::python_lines);
+    keep(&SiteOrigin::aten);
+    keep(&SiteOrigin::pre_grad_nodes);
+    keep(&SiteOrigin::post_grad_nodes);
+    keep(&SiteOrigin::python_stack);
+    keep(&SiteOrigin::python_lines);
 }
 
-bool has_more(const Origin& origin) {
+bool has_more(const SiteOrigin& origin) {
     return !origin.python_lines.empty() || !origin.post_grad_nodes.empty() || !origin.pre_grad_nodes.empty();
 }
 
 /// Fills in what is missing.
-void complete(const Origin& from, Origin::From source, Origin& origin) {
-    const Origin before = origin;
-    const auto fill = [&](std::vector<std::string> Origin::*list) {
+void complete(const SiteOrigin& from, SiteOrigin::From source, SiteOrigin& origin) {
+    const SiteOrigin before = origin;
+    const auto fill = [&](std::vector<std::string> SiteOrigin::*list) {
         if ((origin.*list).empty()) origin.*list = from.*list;
     };
-    fill(&Origin::aten);
-    fill(&Origin::pre_grad_nodes);
-    fill(&Origin::post_grad_nodes);
+    fill(&SiteOrigin::aten);
+    fill(&SiteOrigin::pre_grad_nodes);
+    fill(&SiteOrigin::post_grad_nodes);
     if (origin.python_lines.empty()) {
         origin.python_stack = from.python_stack;
         origin.python_lines = from.python_lines;
@@ -137,15 +137,15 @@ void complete(const Origin& from, Origin::From source, Origin& origin) {
 
 }  // namespace
 
-std::string_view word_of(Origin::From from) {
+std::string_view word_of(SiteOrigin::From from) {
     switch (from) {
-        case Origin::From::wrapper:
+        case SiteOrigin::From::wrapper:
             return "wrapper";
-        case Origin::From::package:
+        case SiteOrigin::From::package:
             return "package";
-        case Origin::From::trace:
+        case SiteOrigin::From::trace:
             return "trace";
-        case Origin::From::nothing:
+        case SiteOrigin::From::nothing:
             break;
     }
     return {};
@@ -163,14 +163,14 @@ Provenance::Provenance(std::string_view wrapper, std::string_view kernel_informa
     if (trace != nullptr && print_.bytes != 0) compilations_ = trace->of(print_);
 }
 
-Origin Provenance::of(const NamedSite& site) const {
-    Origin origin;
+SiteOrigin Provenance::of(const NamedSite& site) const {
+    SiteOrigin origin;
     origin.source_nodes = site.source_nodes;
     origin.aten = site.aten;
     origin.python_stack = site.python_stack;
     origin.python_lines = python_lines_of(site.python_stack);
     if (!site.source_nodes.empty() || !site.aten.empty() || !site.python_stack.empty())
-        origin.from = Origin::From::wrapper;
+        origin.from = SiteOrigin::From::wrapper;
     add_package(site, origin);
     add_trace(site, origin);
     return origin;
@@ -188,22 +188,22 @@ std::string Provenance::key_of(const NamedSite& site, const std::vector<Provenan
     return std::prev(below)->key;
 }
 
-void Provenance::add_package(const NamedSite& site, Origin& origin) const {
+void Provenance::add_package(const NamedSite& site, SiteOrigin& origin) const {
     const std::string key =
         print_.bytes != 0 ? key_of(site, print_.handles)
                           : only_key(
                                 origins_, site, [](const auto& entry) -> const auto& { return entry.first; });
     const auto found = origins_.find(key);
     if (key.empty() || found == origins_.end()) return;
-    Origin packaged;
+    SiteOrigin packaged;
     take(found->second, packaged);
-    complete(packaged, Origin::From::package, origin);
+    complete(packaged, SiteOrigin::From::package, origin);
 }
 
-void Provenance::add_trace(const NamedSite& site, Origin& origin) const {
-    std::optional<Origin> agreed;
+void Provenance::add_trace(const NamedSite& site, SiteOrigin& origin) const {
+    std::optional<SiteOrigin> agreed;
     for (const TracedCompilation* traced : compilations_) {
-        Origin one;
+        SiteOrigin one;
         one.source_nodes = site.source_nodes;
         one.aten = site.aten;
         for (const WrapperPrint& wrapper : traced->wrappers) {
@@ -217,7 +217,7 @@ void Provenance::add_trace(const NamedSite& site, Origin& origin) const {
         else
             agreed = std::move(one);
     }
-    if (agreed) complete(*agreed, Origin::From::trace, origin);
+    if (agreed) complete(*agreed, SiteOrigin::From::trace, origin);
 }
 
 }  // namespace aoti_dbg

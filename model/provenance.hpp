@@ -20,7 +20,7 @@ class TorchTrace;
 struct TracedCompilation;
 
 /// Everything that is known about the origin of one kernel.
-struct Origin {
+struct SiteOrigin {
     enum class From : std::uint8_t {
         nothing,
         wrapper,  // the comments of the wrapper source
@@ -39,7 +39,7 @@ struct Origin {
 };
 
 /// Returns "wrapper", "package", "trace" or an empty text.
-std::string_view word_of(Origin::From from);
+std::string_view word_of(SiteOrigin::From from);
 
 /// A kernel at one place of a model, as recordings name it. Unknown members are empty or 0.
 struct NamedSite {
@@ -59,7 +59,7 @@ class Provenance {
     Provenance(std::string_view wrapper, std::string_view kernel_information, const TorchTrace* trace);
 
     /// Returns what the recording says of the site, completed.
-    [[nodiscard]] Origin of(const NamedSite& site) const;
+    [[nodiscard]] SiteOrigin of(const NamedSite& site) const;
 
     /// True if the logs have a compilation of this wrapper.
     [[nodiscard]] bool is_traced() const { return !compilations_.empty(); }
@@ -69,8 +69,8 @@ class Provenance {
 
     [[nodiscard]] std::string key_of(const NamedSite& site,
                                      const std::vector<ProvenanceHandle>& handles) const;
-    void add_package(const NamedSite& site, Origin& origin) const;
-    void add_trace(const NamedSite& site, Origin& origin) const;
+    void add_package(const NamedSite& site, SiteOrigin& origin) const;
+    void add_trace(const NamedSite& site, SiteOrigin& origin) const;
 
     WrapperPrint print_;
     Origins origins_;

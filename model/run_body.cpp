@@ -16,10 +16,10 @@ class BodyReader {
     BodyReader(const Callees& callees, const WrapperInfo& wrapper, Keeper& keeper, RunBody& body)
         : keeper_(keeper),
           body_(body),
-          scope_(keeper),
+          variables_(keeper),
           flow_(body),
-          memory_(keeper, body, scope_, flow_),
-          calls_(callees, wrapper, keeper, body, scope_, flow_, memory_) {}
+          memory_(keeper, body, variables_, flow_),
+          calls_(callees, wrapper, keeper, body, variables_, flow_, memory_) {}
 
     void read(StatementReader& reader) {
         Statement statement;
@@ -68,27 +68,27 @@ class BodyReader {
         const bool is_moved = first.is_word("std") && statement[right.first + 3].is_word("move");
         const std::size_t inner = right.first + (is_moved ? 5 : 0);
         if (statement[inner].is_word("inputs") || first.is_word("constants_")) {
-            scope_.declare_tensor(name);
+            variables_.declare_tensor(name);
             if (!first.is_word("constants_")) memory_.set_input(handle_index(statement, inner), name);
             return;
         }
         if (is_handle(statement[left.first])) {
             // 2.6 passes the address of a handle: `AtenTensorHandle var_2 = head_bias.get();`.
-            std::optional<TensorName> same = scope_.tensor(statement, right);
-            if (same && Scope::is_temporary(name) && memory_.is_known(same->name))
-                scope_.declare_alias(name, *std::move(same));
+            std::optional<TensorName> same = variables_.tensor(statement, right);
+            if (same && Variables::is_temporary(name) && memory_.is_known(same->name))
+                variables_.declare_alias(name, *std::move(same));
             else
-                scope_.declare_tensor(name);
+                variables_.declare_tensor(name);
             return;
         }
         std::optional<TensorName> tensor;
-        if (!statement[left.last - 1].is(']')) tensor = scope_.tensor(statement, right);
+        if (!statement[left.last - 1].is(']')) tensor = variables_.tensor(statement, right);
         if (!tensor || !memory_.is_known(tensor->name)) {
             see_value(name, statement, right);
         } else if (memory_.name_piece(tensor->name, name)) {
             return;
-        } else if (Scope::is_temporary(name)) {
-            scope_.declare_alias(name, *std::move(tensor));
+        } else if (Variables::is_temporary(name)) {
+            variables_.declare_alias(name, *std::move(tensor));
         } else {
             memory_.share(name, *tensor, is_moved ? SharedMemory::How::moved : SharedMemory::How::shared);
         }
@@ -97,7 +97,7 @@ class BodyReader {
     void see_value(std::string_view name, const Statement& statement, TokenRange right) {
         std::string_view text = statement.text(right);
         if (text == "nullptr") text = "{}";  // an empty array: *int_array_0=nullptr
-        scope_.declare_value(name, text);
+        variables_.declare_value(name, text);
         if (keeper_.allows(body_.symbols.size(), kMaxNames))
             body_.symbols[keeper_.keep(name)] = keeper_.keep(text);
     }
@@ -114,22 +114,23 @@ class BodyReader {
         const Token& name = statement[range.first + 1];
         if (name.kind != Token::Kind::word) return false;
         if (!owns) {
-            scope_.declare_tensor(Scope::without_handle(name.text));
+            variables_.declare_tensor(Variables::without_handle(name.text));
             return true;
         }
         const std::size_t open = range.first + 2;
         const std::string_view handle = statement[open + 1].text;
         if (!memory_.name_piece(handle, name.text) && statement[open].is('(') &&
-            Scope::without_handle(handle) != name.text) {
-            std::optional<TensorName> tensor = scope_.tensor(statement, {open + 1, statement.closing(open)});
+            Variables::without_handle(handle) != name.text) {
+            std::optional<TensorName> tensor =
+                variables_.tensor(statement, {open + 1, statement.closing(open)});
             // 2.6 names a view of a weight twice: tmp_tensor_handle_0_raii(tmp_tensor_handle_0).
-            if (tensor && Scope::is_temporary(name.text) && !Scope::is_temporary(tensor->name)) {
-                scope_.declare_alias(name.text, *std::move(tensor));
+            if (tensor && Variables::is_temporary(name.text) && !Variables::is_temporary(tensor->name)) {
+                variables_.declare_alias(name.text, *std::move(tensor));
                 return true;
             }
             if (tensor) memory_.share(name.text, *tensor, SharedMemory::How::shared);
         }
-        scope_.declare_tensor(name.text);
+        variables_.declare_tensor(name.text);
         return true;
     }
 
@@ -139,7 +140,7 @@ class BodyReader {
             const std::size_t other = handle_index(statement, right.first);
             if (other < body_.outputs.size()) memory_.set_output(at, TensorName(body_.outputs[other]));
         } else {
-            memory_.set_output(at, scope_.tensor(statement, right).value_or(TensorName{}));
+            memory_.set_output(at, variables_.tensor(statement, right).value_or(TensorName{}));
         }
     }
 
@@ -153,7 +154,7 @@ class BodyReader {
 
     Keeper& keeper_;
     RunBody& body_;
-    Scope scope_;
+    Variables variables_;
     CallFlow flow_;
     BodyMemory memory_;
     CallReader calls_;

@@ -74,34 +74,106 @@ void read_sum(Value value, RealStatistics& part) {
     part.sum_high = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum >> 64U));
 }
 
-void read_moments(Value object, DType dtype, Moments& moments) {
-    read_double(object.member("mean"), moments.mean);
-    read_double(object.member("std"), moments.standard_deviation);
-    moments.minimum = number_of(dtype, object.member("min"));
-    moments.maximum = number_of(dtype, object.member("max"));
+constexpr std::uint32_t tag(std::string_view key) {
+    return JsonLine::tag_of(key);
 }
 
-void read_part(Value object, TensorStatistics& statistics, RealStatistics& part) {
-    read_integer(object.member("nan"), part.nan);
-    read_integer(object.member("pos_inf"), part.positive_infinity);
-    read_integer(object.member("neg_inf"), part.negative_infinity);
-    read_integer(object.member("zeros"), part.zeros);
-    read_integer(object.member("first_nan"), part.first_nan);
-    read_integer(object.member("first_nonfinite"), part.first_nonfinite);
-    if (object.member("min_at")) {
-        statistics.requested = statistics.requested | Requested::indices;
-        read_integer(object.member("min_at"), part.minimum_index);
-        read_integer(object.member("max_at"), part.maximum_index);
+/// The members of an object with statistics, found in one pass because lines have many of them.
+class Members {
+  public:
+    explicit Members(Value object) {
+        for (Value value = object.first(); value; value = value.next())
+            take(value);
     }
-    if (!object.member("mean")) return;
+
+    Value mean, deviation, minimum, maximum, sum, zeros;
+    Value nan, positive_infinity, negative_infinity;
+    Value minimum_index, maximum_index, first_nan, first_nonfinite;
+    Value finite, real, imaginary, count, hash;
+
+  private:
+    void take(Value value) {
+        switch (value.tag()) {
+            case tag("mean"):
+                return set("mean", value, mean);
+            case tag("std"):
+                return set("std", value, deviation);
+            case tag("min"):
+                return set("min", value, minimum);
+            case tag("max"):
+                return set("max", value, maximum);
+            case tag("sum"):
+                return set("sum", value, sum);
+            case tag("zeros"):
+                return set("zeros", value, zeros);
+            case tag("nan"):
+                return set("nan", value, nan);
+            case tag("pos_inf"):
+                return set("pos_inf", value, positive_infinity);
+            case tag("neg_inf"):
+                return set("neg_inf", value, negative_infinity);
+            case tag("min_at"):  // and max_at, whose tag is the same
+                set("min_at", value, minimum_index);
+                return set("max_at", value, maximum_index);
+            default:
+                take_rare(value);
+        }
+    }
+    void take_rare(Value value) {
+        switch (value.tag()) {
+            case tag("first_nan"):
+                return set("first_nan", value, first_nan);
+            case tag("first_nonfinite"):
+                return set("first_nonfinite", value, first_nonfinite);
+            case tag("finite"):
+                return set("finite", value, finite);
+            case tag("real"):
+                return set("real", value, real);
+            case tag("imaginary"):
+                return set("imaginary", value, imaginary);
+            case tag("count"):
+                return set("count", value, count);
+            case tag("hash"):
+                return set("hash", value, hash);
+            default:
+                return;
+        }
+    }
+    /// The first of several members with one name counts.
+    static void set(std::string_view key, Value value, Value& member) {
+        if (!member && value.key() == key) member = value;
+    }
+};
+
+void read_moments(const Members& members, DType dtype, Moments& moments) {
+    read_double(members.mean, moments.mean);
+    read_double(members.deviation, moments.standard_deviation);
+    moments.minimum = number_of(dtype, members.minimum);
+    moments.maximum = number_of(dtype, members.maximum);
+}
+
+void read_part(const Members& members, TensorStatistics& statistics, RealStatistics& part) {
+    read_integer(members.nan, part.nan);
+    read_integer(members.positive_infinity, part.positive_infinity);
+    read_integer(members.negative_infinity, part.negative_infinity);
+    read_integer(members.zeros, part.zeros);
+    read_integer(members.first_nan, part.first_nan);
+    read_integer(members.first_nonfinite, part.first_nonfinite);
+    if (members.minimum_index) {
+        statistics.requested = statistics.requested | Requested::indices;
+        read_integer(members.minimum_index, part.minimum_index);
+        read_integer(members.maximum_index, part.maximum_index);
+    }
+    if (!members.mean) return;
     statistics.requested = statistics.requested | Requested::printed;
     part.all.count = numbers_in_part(statistics.dtype, statistics.count);
-    read_moments(object, statistics.dtype, part.all);
-    read_sum(object.member("sum"), part);
+    read_moments(members, statistics.dtype, part.all);
+    read_sum(members.sum, part);
     part.finite = part.all;
-    if (const Value finite = object.member("finite")) {
+    if (members.finite) {
+        const Members finite(members.finite);
         part.finite.count = 0;
-        read_integer(finite.member("count"), part.finite.count);
+        read_integer(finite.count, part.finite.count);
         read_moments(finite, statistics.dtype, part.finite);
     }
 }
@@ -137,14 +209,15 @@ void read_statistics(Value object, const TensorFacts& tensor, TensorStatistics& 
     statistics.dtype = tensor.measured_dtype;
     statistics.requested = Requested::findings;
     if (tensor.sizes_known) statistics.count = element_count(tensor.sizes);
-    read_integer(object.member("count"), statistics.count);
+    const Members members(object);
+    read_integer(members.count, statistics.count);
     if (is_complex(statistics.dtype)) {
-        read_part(object.member("real"), statistics, statistics.real);
-        read_part(object.member("imaginary"), statistics, statistics.imaginary);
+        read_part(Members(members.real), statistics, statistics.real);
+        read_part(Members(members.imaginary), statistics, statistics.imaginary);
     } else {
-        read_part(object, statistics, statistics.real);
+        read_part(members, statistics, statistics.real);
     }
-    const std::string_view hash = object.member("hash").text();
+    const std::string_view hash = members.hash.text();
     if (hash.size() != 16) return;
     const std::from_chars_result result =
         std::from_chars(hash.data(), hash.data() + hash.size(), statistics.hash, 16);

@@ -5,7 +5,9 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "serializer/json_line.hpp"
@@ -13,10 +15,30 @@
 
 namespace aoti_dbg {
 
+/// Reads digits alone, as most integers of a recording are. Returns false for anything else and for numbers
+/// that may not fit. Half of the instructions of std::from_chars, which counts because lines have many.
+inline bool read_short_digits(std::string_view text, std::uint64_t& to) {
+    constexpr std::size_t kMostDigits = 19;
+    if (text.empty() || text.size() > kMostDigits) return false;
+    std::uint64_t number = 0;
+    for (const char c : text) {
+        const auto digit = static_cast<unsigned char>(c - '0');
+        if (digit > 9) return false;
+        number = number * 10 + digit;
+    }
+    to = number;
+    return true;
+}
+
 /// Returns false if it is not a number of that type.
 template <typename Integer>
 bool read_integer(JsonLine::Value value, Integer& to) {
     const std::string_view text = value.text();
+    if (std::uint64_t digits = 0; value.is(JsonLine::Kind::number) && read_short_digits(text, digits) &&
+                                  digits <= std::uint64_t{std::numeric_limits<Integer>::max()}) {
+        to = static_cast<Integer>(digits);
+        return true;
+    }
     Integer number = 0;
     const std::from_chars_result result = std::from_chars(text.data(), text.data() + text.size(), number);
     if (!value.is(JsonLine::Kind::number) || result.ec != std::errc()) return false;

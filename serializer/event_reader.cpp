@@ -7,6 +7,7 @@
 #include "serializer/event_fields.hpp"
 #include "serializer/event_words.hpp"
 #include "serializer/json_line.hpp"
+#include "serializer/read_ahead.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -81,19 +82,35 @@ class Definitions {
 }  // namespace
 
 struct EventReader::State {
-    explicit State(ByteSource from) : lines(std::move(from)) {}
+    State(ByteSource from, ArgumentDetail read, ReadingThread thread) : detail(read) {
+        if (thread == ReadingThread::own) {
+            ahead.emplace(std::move(from));
+        } else {
+            lines.emplace(std::move(from));
+        }
+    }
 
     bool understand(ReadEvent& event);
     bool read_header(Value root, HeaderFacts& header);
     bool read_call(Value root, MeasuredCall& call);
+    void read_call_member(Value value, MeasuredCall& call) const;
     void read_measurement(Value object, MeasuredArgument& argument, Owned& own) const;
     void read_call_argument(Value object, MeasuredArgument& argument, Owned& own) const;
 
-    LineSource lines;
+    /// Reads a line into `event.line`, `document` and `number`. Returns false at the end.
+    bool take_line(ReadEvent& event);
+
+    // One of them.
+    std::optional<LineSource> lines;
+    std::optional<ReadAhead> ahead;
+    ArgumentDetail detail;
     JsonLine json;
+    Value document;  // of the current line; none if it is not JSON
+    std::uint64_t number = 0;
     Definitions definitions;
     SiteFacts site;  // used if its definition is missing
     std::vector<MeasuredArgument> arguments;
+    std::vector<Value> objects;
     std::deque<Owned> owned;  // one for each argument; kept to reuse its memory
     std::uint64_t doubtful = 0;
     ReadNotes notes;
@@ -126,17 +143,48 @@ void EventReader::State::read_call_argument(Value object, MeasuredArgument& argu
         read_argument(object, own.facts);
         argument.facts = &own.facts;
     }
-    if (const Value scalar = object.member("value")) {
+    const Value tensor = object.member("tensor");
+    if (const Value scalar = tensor ? Value() : object.member("value")) {
         argument.scalar = scalar.text();
         return;
     }
-    argument.tensor = definitions.tensor(object.member("tensor"));
+    argument.tensor = definitions.tensor(tensor);
     if (argument.tensor == nullptr) {
         own.tensor = {};
         read_tensor(object, own.tensor);
         argument.tensor = &own.tensor;
     }
-    read_measurement(object, argument, own);
+    if (detail == ArgumentDetail::everything) read_measurement(object, argument, own);
+}
+
+/// Reads a member of a call's line, except its arguments.
+void EventReader::State::read_call_member(Value value, MeasuredCall& call) const {
+    const auto is = [&](std::string_view name) {
+        return value.tag() == JsonLine::tag_of(name) && value.key() == name;
+    };
+    if (is("site")) {
+        call.site = definitions.site(value);
+    } else if (is("run")) {
+        read_integer(value, call.run);
+    } else if (is("call")) {
+        read_integer(value, call.call);
+    } else if (is("model")) {
+        read_integer(value, call.model);
+    } else if (is("seq")) {
+        read_integer(value, call.sequence);
+    } else if (is("time_ns")) {
+        read_integer(value, call.time_ns);
+    } else if (is("thread")) {
+        read_integer(value, call.thread);
+    } else if (is("stream")) {
+        read_address(value, call.stream);
+    } else if (is("nesting")) {
+        read_integer(value, call.nesting);
+    } else if (is("result")) {
+        read_integer(value, call.result);
+    } else if (is("serialized")) {
+        call.is_serialized = value.text() == "true";
+    }
 }
 
 bool EventReader::State::read_call(Value root, MeasuredCall& call) {
@@ -144,28 +192,21 @@ bool EventReader::State::read_call(Value root, MeasuredCall& call) {
     const std::optional<EventSide> side = side_of(root.member("side").text());
     if (!side) return false;
     call.side = *side;
-    call.site = definitions.site(root.member("site"));
+    for (Value value = root.first(); value; value = value.next())
+        read_call_member(value, call);
     if (call.site == nullptr && root.member("kernel")) {
         site = {};
         site.kernel = string_of(root.member("kernel"));
         call.site = &site;
     }
-    read_integer(root.member("run"), call.run);
-    read_integer(root.member("call"), call.call);
-    read_integer(root.member("model"), call.model);
-    read_integer(root.member("seq"), call.sequence);
-    read_integer(root.member("time_ns"), call.time_ns);
-    read_integer(root.member("thread"), call.thread);
-    read_address(root.member("stream"), call.stream);
-    read_integer(root.member("nesting"), call.nesting);
-    read_integer(root.member("result"), call.result);
-    call.is_serialized = root.member("serialized").text() == "true";
     const Value list = root.member("arguments");
     call.name_only = !list;
     arguments.clear();
+    objects.clear();
     for (Value object = list.first(); object; object = object.next()) {
         if (!object.is(Kind::object)) return false;
         if (arguments.size() == owned.size()) owned.emplace_back();
+        objects.push_back(object);
         MeasuredArgument& argument = arguments.emplace_back();
         read_call_argument(object, argument, owned[arguments.size() - 1]);
     }
@@ -187,17 +228,34 @@ bool EventReader::State::read_header(Value root, HeaderFacts& header) {
     return true;
 }
 
+bool EventReader::State::take_line(ReadEvent& event) {
+    document = {};
+    if (ahead) {
+        const ParsedLine* const line = ahead->next();
+        if (line == nullptr) return false;
+        event.line = line->text;
+        number = line->number;
+        if (line->is_json) document = line->json.root();
+        return true;
+    }
+    if (!lines->next(event.line)) return false;
+    number = lines->number();
+    if (!lines->is_too_long() && json.parse(event.line)) document = json.root();
+    return true;
+}
+
 /// Fills `event` from its line. Returns false if the line is damaged.
 bool EventReader::State::understand(ReadEvent& event) {
-    if (!json.parse(event.line)) return false;
-    const Value root = json.root();
+    const Value root = document;
     const Value type = root.member("event");
     if (!type.is(Kind::string)) return false;
     event.type = type.text();
     event.kind = ReadEvent::Kind::other;
     if (event.type == "call") {
         event.kind = ReadEvent::Kind::call;
-        return read_call(root, event.call);
+        if (!read_call(root, event.call)) return false;
+        event.objects = objects;
+        return true;
     }
     if (definitions.take(event.type, root, event.line.size())) {
         event.kind = ReadEvent::Kind::definition;
@@ -219,21 +277,22 @@ bool EventReader::State::understand(ReadEvent& event) {
     return true;
 }
 
-EventReader::EventReader(ByteSource source) : state_(std::make_unique<State>(std::move(source))) {}
+EventReader::EventReader(ByteSource source, ArgumentDetail detail, ReadingThread thread)
+    : state_(std::make_unique<State>(std::move(source), detail, thread)) {}
 EventReader::~EventReader() = default;
 EventReader::EventReader(EventReader&&) noexcept = default;
 
 bool EventReader::next(ReadEvent& event) {
     ReadNotes& notes = state_->notes;
-    while (state_->lines.next(event.line)) {
+    while (state_->take_line(event)) {
         ++notes.lines;
         if (state_->doubtful != 0) {
             // Another line follows, so the bad one is damaged and not merely truncated.
             if (notes.damaged++ == 0) notes.first_damaged = state_->doubtful;
             state_->doubtful = 0;
         }
-        if (!state_->lines.is_too_long() && state_->understand(event)) return true;
-        state_->doubtful = state_->lines.number();
+        if (state_->understand(event)) return true;
+        state_->doubtful = state_->number;
     }
     notes.is_cut = state_->doubtful != 0;
     return false;

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "serializer/event_jsonl.hpp"
+#include "serializer/json_line.hpp"
 #include "serializer/line_source.hpp"
 #include "serializer/measured_event.hpp"
 
@@ -24,6 +26,7 @@ struct ReadEvent {
     HeaderFacts header;
     ModelFacts model;
     MeasuredCall call;
+    std::span<const JsonLine::Value> objects;  // of a call: its arguments in the line
     std::vector<std::pair<std::string, std::uint64_t>> coverage;
 };
 
@@ -37,9 +40,20 @@ struct ReadNotes {
     bool is_newer = false;            // the header's version is newer than this one
 };
 
+/// What to read of the arguments of calls.
+enum class ArgumentDetail : std::uint8_t {
+    everything,
+    facts,  // the members `facts`, `tensor` and `scalar`. Read what else you need from `objects`; it is
+            // faster.
+};
+
+/// Whether lines are parsed in a thread of their own, which also calls the source.
+enum class ReadingThread : std::uint8_t { callers, own };
+
 class EventReader {
   public:
-    explicit EventReader(ByteSource source);
+    explicit EventReader(ByteSource source, ArgumentDetail detail = ArgumentDetail::everything,
+                         ReadingThread thread = ReadingThread::callers);
     ~EventReader();
     EventReader(EventReader&&) noexcept;
     EventReader& operator=(EventReader&&) = delete;

@@ -29,6 +29,8 @@ class JsonLine {
         /// Returns a string's contents, or a number, true, false or null as written.
         [[nodiscard]] std::string_view text() const;
         [[nodiscard]] std::string_view key() const;
+        /// Returns tag_of(key()).
+        [[nodiscard]] std::uint32_t tag() const;
         /// Returns the first member with that name.
         [[nodiscard]] Value member(std::string_view name) const;
         /// Iterate over the values of an array or object.
@@ -46,35 +48,39 @@ class JsonLine {
 
     /// Returns false if it is not JSON or exceeds the bounds. Values point into `line` until the next call.
     bool parse(std::string_view line);
-    [[nodiscard]] Value root() const { return nodes_.empty() ? Value() : Value(this, 0, 1); }
+    [[nodiscard]] Value root() const { return count_ == 0 ? Value() : Value(this, 0, 1); }
+
+    /// A number for a name. Names with other numbers differ, and few names share one. Use it to switch
+    /// over the members of an object.
+    static constexpr std::uint32_t tag_of(std::string_view key) {
+        if (key.empty()) return 0;
+        const auto byte = [](char c) { return std::uint32_t{static_cast<unsigned char>(c)}; };
+        return static_cast<std::uint32_t>(key.size()) << 16U | byte(key.front()) << 8U | byte(key.back());
+    }
 
   private:
     struct Node {
         std::string_view key;
         std::string_view text;
         std::uint32_t end = 0;  // index past the last value nested in it
-        std::uint32_t tag = 0;  // of the key: keys with other tags differ
+        std::uint32_t tag = 0;  // of the key
         Kind kind = Kind::null;
     };
-    static std::uint32_t tag_of(std::string_view key) {
-        if (key.empty()) return 0;
-        const auto byte = [](char c) { return std::uint32_t{static_cast<unsigned char>(c)}; };
-        return static_cast<std::uint32_t>(key.size()) << 16U | byte(key.front()) << 8U | byte(key.back());
-    }
 
-    void skip_blanks();
-    bool take(char character);
-    bool take_word(std::string_view word, Kind kind);
-    bool take_number();
-    bool take_string(std::string_view& text);
-    bool take_escape();
-    bool take_hex(std::uint32_t& code);
-    bool take_values(Kind kind, std::size_t depth);
-    bool take_value(std::string_view key, std::size_t depth);
+    // These take what starts at `at` and return where it ends, or null if it is not JSON.
+    const char* take_string(const char* at, std::string_view& text);
+    const char* take_escaped_string(const char* start, const char* at, std::string_view& text);
+    const char* take_escape(const char* at);
+    const char* take_hex(const char* at, std::uint32_t& code) const;
+    const char* take_value(const char* at, std::string_view key, std::size_t depth);
+    const char* take_object(const char* at, std::size_t depth);
+    const char* take_array(const char* at, std::size_t depth);
 
-    std::string_view rest_;
-    std::string unescaped_;  // strings that had escapes; never grows while values point into it
-    std::vector<Node> nodes_;
+    const char* end_ = nullptr;  // of the line
+    std::string unescaped_;      // strings that had escapes; never grows while values point into it
+    std::vector<Node> nodes_;    // the first `count_` of them are in use
+    std::size_t count_ = 0;
+    std::size_t most_ = 0;  // nodes for this line
 };
 
 inline const JsonLine::Node& JsonLine::Value::node() const {
@@ -85,6 +91,17 @@ inline bool JsonLine::Value::is(Kind kind) const {
 }
 inline std::string_view JsonLine::Value::text() const {
     return line_ == nullptr ? std::string_view() : node().text;
+}
+inline std::uint32_t JsonLine::Value::tag() const {
+    return line_ == nullptr ? 0 : node().tag;
+}
+inline JsonLine::Value JsonLine::Value::first() const {
+    if (!is(Kind::object) && !is(Kind::array)) return {};
+    return node().end == at_ + 1 ? Value() : Value(line_, at_ + 1, node().end);
+}
+inline JsonLine::Value JsonLine::Value::next() const {
+    if (line_ == nullptr || node().end >= end_) return {};
+    return {line_, node().end, end_};
 }
 inline std::string_view JsonLine::Value::key() const {
     return line_ == nullptr ? std::string_view() : node().key;

@@ -3,6 +3,7 @@
 
 #include <sys/wait.h>
 
+#include "cli/page/html_report.hpp"
 #include "cli/report/report.hpp"
 #include "cli/torch_trace_option.hpp"
 #include "cli/whole_number.hpp"
@@ -14,14 +15,25 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  aoti-dbg report                            the newest run below aoti_dbg\n"
-    "  aoti-dbg report /var/tmp/serving/20261121-093000-4242\n";
+    "  aoti-dbg report /var/tmp/serving/20261121-093000-4242\n"
+    "  aoti-dbg report aoti_dbg/latest --html     write report.html, a page for a browser\n"
+    "  aoti-dbg report before/ after/ --html      the same, with what differs on top\n";
 
 }  // namespace
 
 void ReportCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Report how a program ended that ran without `run`.", kExamples);
+    CLI::App& own = declare(app, "Report how a program ended, or write a page about a recording.", kExamples);
     add_value(own, {"directory", "The output directory. Default: aoti_dbg/latest."}, folder_);
     add_value(own, torch_trace_option(), torch_trace_);
+    add_switch(own, {"--html", "Write a page about the recording instead: verdict, calls, tensors."},
+               is_html_);
+    add_switch(
+        own,
+        {"--confidential",
+         "Leave out values, statistics, paths, command lines, hosts and source text. Only with --html."},
+        is_confidential_);
+    add_value(own, {"--output", "The file to write. Default: report.html in the directory.", "FILE"},
+              output_);
     add_value(own, hidden("--process"), process_);
     add_value(own, hidden("--since"), since_unix_ns_);
     add_value(own, hidden("--status"), status_);
@@ -30,7 +42,17 @@ void ReportCommand::add_to(CLI::App& app) {
     add_value(own, hidden("command"), program_);
 }
 
+int ReportCommand::run_html() const {
+    if (program_.size() > 1)
+        return refuse("expected one directory or two, got also " + aoti_dbg::quoted(program_[1]) + ".");
+    return html_report(
+        {folder_, program_.empty() ? "" : program_.front(), output_, is_confidential_, torch_trace_});
+}
+
 int ReportCommand::run() {
+    if (is_html_) return run_html();
+    if (is_confidential_ || !output_.empty())
+        return refuse(std::string(is_confidential_ ? "--confidential" : "--output") + " needs --html.");
     const pid_t pid = whole_number<pid_t>(process_).value_or(0);
     if (pid == 0 && program_.empty()) return report(folder_, torch_trace_);
     if (pid == 0)

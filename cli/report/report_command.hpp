@@ -16,6 +16,8 @@ class ReportCommand final : public Command {
     int run() override;
 
   private:
+    [[nodiscard]] int run_html() const;
+
     std::string torch_trace_;
     std::string folder_ = "aoti_dbg/latest";
     std::string process_;  // a pid if the library started the command
@@ -23,7 +25,10 @@ class ReportCommand final : public Command {
     std::string status_;
     std::string signal_;
     std::vector<std::string> program_;
+    std::string output_;
     bool is_start_ = false;
+    bool is_html_ = false;
+    bool is_confidential_ = false;
 };
 
 }  // namespace aoti_dbg::cli

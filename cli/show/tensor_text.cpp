@@ -1,17 +1,15 @@
 #include "cli/show/tensor_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "base/clean_text.hpp"
 #include "base/words.hpp"
-#include "cli/tensor_elements.hpp"
+#include "cli/tensor_numbers.hpp"
 #include "serializer/element_value.hpp"
 #include "serializer/number_text.hpp"
-#include "stats_kernels/cpu_statistics.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -33,47 +31,15 @@ std::string line(const char* name, const std::string& text) {
     return padded + text + "\n";
 }
 
-/// The elements of a tensor, copied in logical order. The file does not align them.
-class Elements {
-  public:
-    explicit Elements(const PtView& tensor)
-        : tensor_(tensor), count_(element_count(tensor.sizes)), bytes_(elements_in_order(tensor)) {}
-
-    [[nodiscard]] std::uint64_t count() const { return count_; }
-    [[nodiscard]] TensorStatistics statistics() const {
-        const std::array sizes = {static_cast<std::int64_t>(count_)};
-        const std::array strides = {std::int64_t{1}};
-        return measure({bytes_.data(), tensor_.dtype, sizes, strides, tensor_.bits}, Requested::indices);
-    }
-    /// Returns one of the numbers of an element.
-    [[nodiscard]] double number(std::uint64_t element, std::uint32_t part) const {
-        const std::byte* at = bytes_.data() + element * size();
-        const std::byte packed = is_packed(tensor_.dtype) ? packed_number(*at, part) : std::byte{};
-        if (is_packed(tensor_.dtype)) at = &packed;
-        const DType dtype = part_dtype(tensor_.dtype);
-        const std::size_t offset = is_complex(tensor_.dtype) ? std::size_t{part} * element_size(dtype) : 0;
-        const double value = element_value(dtype, at + offset);
-        const bool is_negated = tensor_.bits.negative != (tensor_.bits.conjugate && part == 1);
-        return is_negated ? -value : value;
-    }
-
-    /// Returns integers exactly.
-    [[nodiscard]] std::string text(std::uint64_t element, std::uint32_t part) const {
-        const double value = number(element, part);
-        if (std::isnan(value)) return "nan";
-        std::string text;
-        if (!is_integer(tensor_.dtype)) return number_text(value);
-        append_json_element(tensor_.dtype, bytes_.data() + element * size(), text);
-        return text;
-    }
-
-  private:
-    [[nodiscard]] std::size_t size() const { return element_size(tensor_.dtype); }
-
-    const PtView& tensor_;
-    std::uint64_t count_;
-    std::vector<std::byte> bytes_;
-};
+/// Returns integers exactly.
+std::string number_of(const TensorNumbers& elements, DType dtype, std::uint64_t element, std::uint32_t part) {
+    const double value = elements.number(element, part);
+    if (std::isnan(value)) return "nan";
+    std::string text;
+    if (!is_integer(dtype)) return number_text(value);
+    append_json_element(dtype, elements.element(element), text);
+    return text;
+}
 
 std::string counts_text(const TensorStatistics& statistics) {
     const RealStatistics& real = statistics.real;
@@ -106,30 +72,23 @@ std::string moments_text(const Moments& moments) {
            number_text(moments.mean) + ", std " + number_text(moments.standard_deviation);
 }
 
-std::string values_text(const Elements& elements, DType dtype) {
+std::string values_text(const TensorNumbers& elements, DType dtype) {
     std::string text;
     for (std::uint64_t i = 0; i < std::min(elements.count(), kShownValues); ++i) {
         if (i != 0) text += ", ";
-        text += elements.text(i, 0);
-        if (is_packed(dtype)) text += ", " + elements.text(i, 1);
-        if (is_complex(dtype)) text += " + " + elements.text(i, 1) + "j";
+        text += number_of(elements, dtype, i, 0);
+        if (is_packed(dtype)) text += ", " + number_of(elements, dtype, i, 1);
+        if (is_complex(dtype)) text += " + " + number_of(elements, dtype, i, 1) + "j";
     }
     return text + (elements.count() > kShownValues ? ", ..." : "");
 }
 
 /// Returns one line for each bin between the finite minimum and maximum; of a complex tensor its real parts.
-std::string histogram_text(const Elements& elements, DType dtype, const Moments& finite) {
+std::string histogram_text(const TensorNumbers& elements, const Moments& finite) {
+    const std::vector<std::uint64_t> counts = elements.histogram(finite, kBins);
+    if (counts.empty()) return {};
     const double least = finite.minimum.as_double();
     const double range = finite.maximum.as_double() - least;
-    if (finite.count == 0 || dtype == DType::boolean || !(range > 0) || std::isinf(range)) return {};
-    std::array<std::uint64_t, kBins> counts{};
-    const std::uint32_t parts = is_packed(dtype) ? 2 : 1;
-    for (std::uint64_t i = 0; i < elements.count(); ++i) {
-        for (std::uint32_t part = 0; part < parts; ++part) {
-            const double place = (elements.number(i, part) - least) / range * kBins;
-            if (std::isfinite(place)) ++counts[std::min(static_cast<std::size_t>(place), kBins - 1)];
-        }
-    }
     const std::uint64_t most = *std::ranges::max_element(counts);
     std::string text;
     for (std::size_t bin = 0; bin < kBins; ++bin) {
@@ -149,7 +108,7 @@ std::string histogram_text(const Elements& elements, DType dtype, const Moments&
 }  // namespace
 
 std::string tensor_text(const PtView& tensor) {
-    const Elements elements(tensor);
+    const TensorNumbers elements(tensor);
     const TensorStatistics statistics = elements.statistics();
     std::string text =
         line("tensor", std::string(dtype_name(tensor.dtype)) + list_text(tensor.sizes) + ", strides " +
@@ -160,7 +119,7 @@ std::string tensor_text(const PtView& tensor) {
     text += line(is_complex(tensor.dtype) ? "real" : "finite", moments_text(statistics.real.finite));
     if (is_complex(tensor.dtype)) text += line("imaginary", moments_text(statistics.imaginary.finite));
     text += line("values", values_text(elements, tensor.dtype));
-    return text + histogram_text(elements, tensor.dtype, statistics.real.finite);
+    return text + histogram_text(elements, statistics.real.finite);
 }
 
 }  // namespace aoti_dbg::cli

@@ -32,6 +32,12 @@ configure_preset() {
     if python=$(tool_bin jsonschema); then
         arguments+=("-DAOTI_DBG_SCHEMA_PYTHON=$python/python")
     fi
+    if python=$(tool_bin trace); then
+        arguments+=("-DAOTI_DBG_TRACE_PYTHON=$python/python")
+    fi
+    if python=$(tool_bin browser); then
+        arguments+=("-DAOTI_DBG_BROWSER_PYTHON=$python/python")
+    fi
     cd "$root" || return
     step "configure $preset" cmake --preset "$preset" "${arguments[@]}"
 }

@@ -1,16 +1,21 @@
 # Tools that come as Python packages, each in an environment of its own in the cache folder, because the
 # system's Python must stay unchanged. common.sh sources this file.
 # shellcheck shell=bash
+# shellcheck disable=SC2154 # root and cache are of common.sh
+
+browser_requirements=$root/scripts/lib/browser_requirements.txt
+trace_requirements=$root/scripts/lib/trace_requirements.txt
 
 tool_version() {
     case $1 in
         jsonschema) echo 4.25.1 ;;  # validates output against docs/schema
         clang-tidy) echo 23.1.4 ;;  # takes a third of the time of Debian's
+        trace) sha256sum "$trace_requirements" | cut -c1-16 ;;  # reads traces of aoti-dbg
+        browser) sha256sum "$browser_requirements" | cut -c1-16 ;;  # drives Chromium, and has axe
         *) return 1 ;;
     esac
 }
 
-# shellcheck disable=SC2154 # cache is of common.sh
 tool_venv() { echo "$cache/venv-$1-$(tool_version "$1")"; }
 
 # tool_bin NAME: prints the folder with its programs, and fails if it is not installed.
@@ -22,13 +27,18 @@ tool_bin() {
 
 make_tool() {
     local venv python
+    local packages=("$1==$(tool_version "$1")")
+    # The list is complete.
+    [[ $1 != trace ]] || packages=(--no-deps -r "$trace_requirements")
+    # The list is complete: axe comes without the packages of its own browser driver.
+    [[ $1 != browser ]] || packages=(--no-deps -r "$browser_requirements")
     venv=$(tool_venv "$1")
     python=$(base_python) || return
     rm -rf "$venv"
     mkdir -p "$cache"
     "$python" -m venv "$venv" &&
         "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off \
-            "$1==$(tool_version "$1")" &&
+            "${packages[@]}" &&
         touch "$venv/.complete"
 }
 

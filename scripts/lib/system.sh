@@ -27,6 +27,11 @@ pkg-config command -v pkg-config
 zsh command -v zsh
 fish command -v fish
 TABLE
+        # Ubuntu has Chromium only as a snap, which cannot open files of a temporary folder.
+        ! grep -qsx 'ID=debian' /etc/os-release || cat <<'TABLE'
+chromium command -v chromium
+chromium-driver command -v chromedriver
+TABLE
     fi
 }
 

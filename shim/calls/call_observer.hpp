@@ -75,7 +75,7 @@ class ObserverList {
 
   private:
     std::size_t count_ = 0;  // first, so that an empty list costs one cache line
-    std::array<const CallObserver*, 8> observers_{};
+    std::array<const CallObserver*, 9> observers_{};
 };
 
 struct ActiveObservers {

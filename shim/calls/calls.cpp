@@ -37,7 +37,7 @@ bool select(ThreadState& state, OpenCall& call) {
     if (!showing() && (call.is_own || options().scope == Scope::all)) return true;
     if (!treatment.wants(known(call.run, ring::kNoRun), known(call.number, ring::kNoCall))) {
         // Record the call anyway, because any call can fault, hang or be checked.
-        if (options().records_all() || checking() || ordering()) return true;
+        if (options().records_all() || options().timeline || checking() || ordering()) return true;
         state.counts.filtered.raise();
         return false;
     }

@@ -6,13 +6,6 @@
 #include "shim/runtime/shim_api.hpp"
 
 namespace aoti_dbg {
-namespace {
-
-constexpr ContainerFunction kContainerFunctions[] = {
-#include "shim/calls/container_table.inc"
-};
-
-}  // namespace
 
 const ContainerFunction* find_container_function(const char* name) {
     for (const ContainerFunction& function : kContainerFunctions) {

@@ -1,27 +1,12 @@
-// The functions of a model's own interface (AOTInductor*), as container_table.inc lists them.
+// The functions of a model's own interface (AOTInductor*), as model/container_table.hpp lists them.
 #pragma once
 
-#include <cstdint>
-
+#include "model/container_table.hpp"
 #include "shim/runtime/shim_table.hpp"
 
 namespace aoti_dbg {
 
 struct LoadedObject;
-
-enum class ContainerMeaning : std::uint8_t {
-    run,         // an inference
-    lifecycle,   // creates, changes or destroys the model
-    last_error,  // asks why a function failed
-    other,       // gets no stub
-};
-
-struct ContainerFunction {
-    char name[64];  // not a pointer, which the loader would have to relocate
-    ContainerMeaning meaning;
-    std::int32_t stack_words;
-    TorchRelease since;
-};
 
 /// Returns the newest release whose functions the model defines. The release that compiled it is the same or
 /// a newer one without new functions.

@@ -67,7 +67,7 @@ bool has_entry_since(const std::string& folder, std::int64_t unix_seconds) {
 /// descendant may have no folder or another one.
 bool may_descendant_have_recorded(const Options& options, const LoadedProcess& process) {
     if (may_be_in_signal_handler()) return true;
-    if (options.ring == 0 && !may_find(options) && !may_save(options)) return true;
+    if (options.ring == 0 && !options.timeline && !may_find(options) && !may_save(options)) return true;
     // A descendant may have another rank and other variables.
     if (options.out.find("%r") != std::string::npos || options.out.find("%q") != std::string::npos)
         return true;

@@ -54,7 +54,7 @@ class Parts {
         void (*destroy)(void*);
     };
     std::size_t count_ = 0;
-    std::array<Entry, 12> entries_{};
+    std::array<Entry, 13> entries_{};
 };
 
 }  // namespace aoti_dbg

@@ -137,7 +137,7 @@ class Session {
     std::unique_ptr<FlightRing> ring_;
     ProcessNotes* notes_ = nullptr;  // never freed: threads may be using it
     std::size_t part_count_ = 0;
-    std::array<SessionPart*, 12> part_list_{};
+    std::array<SessionPart*, 13> part_list_{};
     Parts parts_by_type_;
     std::atomic<bool> has_calls_{false};
     std::atomic<std::uint64_t> seq_{0};

@@ -28,13 +28,15 @@
 #include "shim/tensors/call_identifier.hpp"
 #include "shim/tensors/lifetime_observer.hpp"
 #include "shim/tensors/tensor_lifetimes.hpp"
+#include "shim/timeline/timeline_observer.hpp"
+#include "shim/timeline/timeline_part.hpp"
 
 namespace aoti_dbg {
 
 std::span<const CallObserver* const> all_call_observers() {
     static constexpr const CallObserver* kObservers[] = {
-        &kCallIdentifier, &kLevelObserver,  &kCheckObserver,     &kLifetimeObserver,
-        &kRaceObserver,   &kSavingObserver, &kMeasuringObserver, &kCaptureObserver,
+        &kCallIdentifier, &kLevelObserver,     &kCheckObserver,   &kLifetimeObserver, &kRaceObserver,
+        &kSavingObserver, &kMeasuringObserver, &kCaptureObserver, &kTimelineObserver,
     };
     return kObservers;
 }
@@ -53,7 +55,7 @@ void start_session_parts(Session& session) {
     static constexpr void (*kStarts[])(Session&) = {
         start_saving,     start_capture,    start_measuring,   start_checks,
         start_markers,    start_tensor_map, start_allocations, start_driver_log,
-        start_fault_part, watch_for_hangs,  connect_capture,
+        start_fault_part, watch_for_hangs,  connect_capture,   start_timeline,
     };
     for (const auto start : kStarts)
         start(session);

@@ -464,6 +464,8 @@ source "$root/tests/gpu/compiled.sh"
 source "$root/tests/gpu/diff.sh"
 # shellcheck source=replay.sh
 source "$root/tests/gpu/replay.sh"
+# shellcheck source=timeline.sh
+source "$root/tests/gpu/timeline.sh"
 # shellcheck source=triage.sh
 source "$root/tests/gpu/triage.sh"
 # shellcheck source=two_gpus.sh

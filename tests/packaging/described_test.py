@@ -16,7 +16,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 folder = pathlib.Path()
 tool = ""
-COMMANDS = ("run", "show", "report", "diff", "replay", "bundle", "explain", "doctor")
+COMMANDS = ("run", "show", "report", "trace", "top", "diff", "replay", "bundle", "inspect", "explain", "doctor")
 
 
 def table_flags() -> list[str]:

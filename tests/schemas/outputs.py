@@ -25,12 +25,16 @@ NAMES = {
     r"process(-\d+)?(\.\d+)?\.jsonl": "process",
     r"diff\d*\.json": "diff",
     r"ranks\d*\.json": "diff-ranks",
+    r"top\d*\.json": "top",
     r"run\d+-call\d+\.json": "launch",
     r"manifest\.json": "bundle",
+    r"page\d*\.json": "page",
+    r"inspect\d*\.json": "inspect",
     r"models\.jsonl": "models",
     r"library\.json": "library",
+    r"timeline(-\d+)?(\.\d+)?\.jsonl": "timeline",
 }
-LINES = {"events", "index", "verdict", "process", "models"}
+LINES = {"events", "index", "verdict", "process", "models", "timeline"}
 
 
 def schema_of(path: pathlib.Path) -> str | None:

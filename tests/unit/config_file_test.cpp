@@ -284,6 +284,7 @@ const std::vector<Example> kExamples = {
     {"reuse", "off", {R"("off")", "0"}},
     {"on_full", "drop", {R"("drop")"}},
     {"sync", "1", {R"("on")", "1"}},
+    {"timeline", "1", {R"("on")", "1"}},
     {"triage", "1", {R"("on")", "1"}},
     {"on_fault", "abort", {R"("abort")"}},
     {"keep_dump", "1", {R"("on")", "1"}},

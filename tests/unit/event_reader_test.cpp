@@ -35,9 +35,10 @@ struct Read {
     ReadNotes notes;
 };
 
-Read read(const std::string& file, std::size_t piece = 1U << 20U) {
+Read read(const std::string& file, std::size_t piece = 1U << 20U,
+          ReadingThread thread = ReadingThread::callers) {
     Read result;
-    EventReader reader(source_of(file, piece));
+    EventReader reader(source_of(file, piece), ArgumentDetail::everything, thread);
     TextRenderer text;
     CompactRenderer compact(false);
     ReadEvent event;
@@ -136,6 +137,28 @@ TEST_CASE("Text from the file is byte for byte the text that was printed") {
         CHECK(back.types.front() == "header");
         CHECK(back.types.back() == "coverage");
     }
+}
+
+TEST_CASE("A thread that reads ahead gives the same events and notes") {
+    const Sample sample;
+    std::string file = sample.file + "rubbish\n";
+    while (file.size() < std::size_t{4} << 20U)
+        file += sample.file;
+    file += sample.file.substr(0, 200);
+    const Read here = read(file);
+    const Read ahead = read(file, 1000, ReadingThread::own);
+    CHECK(ahead.text == here.text);
+    CHECK(ahead.types == here.types);
+    CHECK(ahead.notes.lines == here.notes.lines);
+    CHECK(ahead.notes.damaged == 1);
+    CHECK(ahead.notes.first_damaged == here.notes.first_damaged);
+    CHECK(ahead.notes.is_cut);
+    for (const std::string& few : {std::string(), std::string("\n\n"), sample.file.substr(0, 10)})
+        CHECK(read(few, 7, ReadingThread::own).notes.lines == read(few).notes.lines);
+    // It stops early if the reader does.
+    EventReader reader(source_of(file), ArgumentDetail::facts, ReadingThread::own);
+    ReadEvent event;
+    CHECK(reader.next(event));
 }
 
 TEST_CASE("A file cut anywhere gives its whole lines and reports the cut") {

@@ -96,8 +96,8 @@ std::string without_handles(const std::string& wrapper) {
     return text;
 }
 
-Origin origin_of(const NamedSite& site, const std::string& wrapper, const std::string& information,
-                 const std::string& log = {}) {
+SiteOrigin origin_of(const NamedSite& site, const std::string& wrapper, const std::string& information,
+                     const std::string& log = {}) {
     TorchTrace trace;
     trace.add(log);
     return Provenance(wrapper, information, &trace).of(site);
@@ -120,8 +120,8 @@ TEST_CASE("A stack shows the innermost line outside of PyTorch") {
 }
 
 TEST_CASE("The package says where a kernel comes from") {
-    const Origin first = origin_of(kFirst, kWrapper, kInformation);
-    CHECK(first.from == Origin::From::package);
+    const SiteOrigin first = origin_of(kFirst, kWrapper, kInformation);
+    CHECK(first.from == SiteOrigin::From::package);
     CHECK(first.python_lines == Texts{"net.py:9 in forward: x = self.l1(x)"});
     CHECK(first.python_stack.size() == 4);
     CHECK(first.post_grad_nodes == Texts{"addmm"});
@@ -168,17 +168,17 @@ TEST_CASE("A file of another build, or a line of another kernel, claims nothing"
     NamedSite wrong = kGelu;
     wrong.line = 6;
     CHECK(origin_of(wrong, kWrapper, kInformation).is_empty());
-    CHECK(origin_of(kFirst, kWrapper, "{\"damaged").from == Origin::From::wrapper);
+    CHECK(origin_of(kFirst, kWrapper, "{\"damaged").from == SiteOrigin::From::wrapper);
 }
 
 TEST_CASE("A log says so of the wrapper that it has, also in another cache folder and without handles") {
     const std::string elsewhere = log_of("// generated" + kWrapper.substr(12, kWrapper.find("/cache") - 12) +
                                          "/tmp/other" + kWrapper.substr(kWrapper.find("/x.cubin")));
-    const Origin first = origin_of(kFirst, kWrapper + "// Compile cmd\n// g++ x\n", "", elsewhere);
-    CHECK(first.from == Origin::From::trace);
+    const SiteOrigin first = origin_of(kFirst, kWrapper + "// Compile cmd\n// g++ x\n", "", elsewhere);
+    CHECK(first.from == SiteOrigin::From::trace);
     CHECK(first.python_lines == Texts{"net.py:9 in forward: x = self.l1(x)"});
     CHECK(first.pre_grad_nodes == Texts{"linear"});
-    const Origin gelu = origin_of(kGelu, kWrapper, "", elsewhere);
+    const SiteOrigin gelu = origin_of(kGelu, kWrapper, "", elsewhere);
     CHECK(gelu.aten == Texts{"aten.mul", "aten.erf"});
     CHECK(gelu.pre_grad_nodes == Texts{"gelu"});
     NamedSite plain = kFirst;
@@ -202,7 +202,7 @@ TEST_CASE("Arrays of another compilation may have other numbers, but not other v
 }
 
 TEST_CASE("Without provenance in the log, its graphs say so") {
-    const Origin first = origin_of(kFirst, kWrapper, "", log_of(kWrapper, false));
+    const SiteOrigin first = origin_of(kFirst, kWrapper, "", log_of(kWrapper, false));
     CHECK(first.python_lines == Texts{"net.py:9 in forward: x = self.l1(x)"});
     CHECK(first.post_grad_nodes.empty());
     NamedSite unknown = kFirst;
@@ -211,14 +211,14 @@ TEST_CASE("Without provenance in the log, its graphs say so") {
 }
 
 TEST_CASE("A log of another compilation claims nothing, and two of one wrapper claim what they agree on") {
-    CHECK(origin_of(kFirst, kWrapper, "", log_of(kWrapper + "more();\n")).from == Origin::From::wrapper);
+    CHECK(origin_of(kFirst, kWrapper, "", log_of(kWrapper + "more();\n")).from == SiteOrigin::From::wrapper);
     std::string other = log_of(kWrapper);
     other.replace(other.find("line 9"), 6, "line 8");
     other.replace(other.find("net.py:9 in"), 11, "net.py:8 in");
-    const Origin both = origin_of(kFirst, kWrapper, "", log_of(kWrapper) + other);
+    const SiteOrigin both = origin_of(kFirst, kWrapper, "", log_of(kWrapper) + other);
     CHECK(both.python_lines.empty());
     CHECK(both.post_grad_nodes == Texts{"addmm"});
-    const Origin same = origin_of(kFirst, kWrapper, "", log_of(kWrapper) + log_of(kWrapper));
+    const SiteOrigin same = origin_of(kFirst, kWrapper, "", log_of(kWrapper) + log_of(kWrapper));
     CHECK(same.python_lines.size() == 1);
 }
 
@@ -255,7 +255,7 @@ TEST_CASE("Any bytes are accepted") {
         for (std::uint64_t changes = random.below(6); changes > 0; --changes)
             text[random.below(text.size())] = static_cast<char>(random.below(256));
         text.resize(random.below(text.size() + 1));
-        const Origin origin = origin_of(kFirst, kWrapper, text, text);
+        const SiteOrigin origin = origin_of(kFirst, kWrapper, text, text);
         CHECK(origin.aten == kFirst.aten);
         (void)read_python_stack(text);
         (void)read_traced_graph(text);

@@ -37,19 +37,19 @@ std::unique_ptr<Provenance> read(const KeptPackage& package, const TorchTrace* t
 
 }  // namespace
 
-const Origin& KeptOrigins::of(const KeptPackages& packages, std::uint32_t model, const SiteFacts& site) {
+const SiteOrigin& KeptOrigins::of(const KeptPackages& packages, std::uint32_t model, const SiteFacts& site) {
     return find(packages, model,
                 {site.kernel, site.symbol, line_of(site.line, site.source), site.source_nodes,
                  site.original_aten, site.python_stack});
 }
 
-const Origin& KeptOrigins::of(const KeptPackages& packages, const CrashCall& call) {
+const SiteOrigin& KeptOrigins::of(const KeptPackages& packages, const CrashCall& call) {
     return find(packages, call.model,
                 {kernel_of(call), "", line_of(call.line, call.source), call.source_nodes, call.original_aten,
                  is_compiled_function(call.model_name) ? std::vector<std::string>() : call.python_stack});
 }
 
-const Origin& KeptOrigins::of(const KeptPackages& packages, const Finding& finding) {
+const SiteOrigin& KeptOrigins::of(const KeptPackages& packages, const Finding& finding) {
     return find(
         packages, finding.model,
         {finding.kernel, finding.symbol, line_of(finding.line, finding.source), finding.source_nodes,
@@ -66,7 +66,8 @@ bool KeptOrigins::is_foreign_trace() const {
     return trace_ != nullptr && is_any_read;
 }
 
-const Origin& KeptOrigins::find(const KeptPackages& packages, std::uint32_t model, const NamedSite& site) {
+const SiteOrigin& KeptOrigins::find(const KeptPackages& packages, std::uint32_t model,
+                                    const NamedSite& site) {
     const std::vector<const KeptPackage*> candidates = packages.of(model);
     const bool is_known = candidates.size() == 1;
     const std::string folder = is_known ? candidates.front()->folder : std::string();

@@ -24,19 +24,19 @@ class KeptOrigins {
 
     /// Returns where a kernel of that model comes from. `packages` are those of its process. If several
     /// packages may be the model's, it returns what the recording itself says.
-    const Origin& of(const KeptPackages& packages, std::uint32_t model, const SiteFacts& site);
-    const Origin& of(const KeptPackages& packages, const CrashCall& call);
-    const Origin& of(const KeptPackages& packages, const Finding& finding);
+    const SiteOrigin& of(const KeptPackages& packages, std::uint32_t model, const SiteFacts& site);
+    const SiteOrigin& of(const KeptPackages& packages, const CrashCall& call);
+    const SiteOrigin& of(const KeptPackages& packages, const Finding& finding);
 
     /// True if packages were read, and the logs have a compilation of none of them.
     [[nodiscard]] bool is_foreign_trace() const;
 
   private:
-    const Origin& find(const KeptPackages& packages, std::uint32_t model, const NamedSite& site);
+    const SiteOrigin& find(const KeptPackages& packages, std::uint32_t model, const NamedSite& site);
 
     const TorchTrace* trace_;
     std::map<std::string, std::unique_ptr<Provenance>> models_;  // by folder; null: no source
-    std::map<std::string, Origin> found_;                        // by folder, line and kernel
+    std::map<std::string, SiteOrigin> found_;                    // by folder, line and kernel
 };
 
 }  // namespace aoti_dbg

@@ -9,7 +9,7 @@ namespace {
 /// Adds what both structs have in common. The recorded stack of a compiled function stays, because it says
 /// who called the function.
 template <typename Described>
-void add(const Origin& origin, Described& to) {
+void add(const SiteOrigin& origin, Described& to) {
     if (to.source_nodes.empty()) to.source_nodes = origin.pre_grad_nodes;
     if (to.original_aten.empty()) to.original_aten = origin.aten;
     if (to.python_stack.empty() && !is_compiled_function(to.model_name))
@@ -17,7 +17,7 @@ void add(const Origin& origin, Described& to) {
     to.python_lines = origin.python_lines;
     to.pre_grad_nodes = origin.pre_grad_nodes;
     to.post_grad_nodes = origin.post_grad_nodes;
-    if (origin.from != Origin::From::wrapper) to.origin = word_of(origin.from);
+    if (origin.from != SiteOrigin::From::wrapper) to.origin = word_of(origin.from);
 }
 
 /// Without a kernel, there is no origin.
@@ -27,11 +27,11 @@ bool is_of_kernel(const CrashCall& call) {
 
 }  // namespace
 
-void add_origin(const Origin& origin, CrashCall& call) {
+void add_origin(const SiteOrigin& origin, CrashCall& call) {
     add(origin, call);
 }
 
-void add_origin(const Origin& origin, Finding& finding) {
+void add_origin(const SiteOrigin& origin, Finding& finding) {
     add(origin, finding);
 }
 

@@ -11,8 +11,8 @@
 
 namespace aoti_dbg {
 
-void add_origin(const Origin& origin, CrashCall& call);
-void add_origin(const Origin& origin, Finding& finding);
+void add_origin(const SiteOrigin& origin, CrashCall& call);
+void add_origin(const SiteOrigin& origin, Finding& finding);
 
 class OriginFacts {
   public:

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tests/fakes/driver/fake_driver.hpp"
+#include "tests/fakes/driver/fake_profile.hpp"
 
 namespace fake_cuda {
 
@@ -156,6 +157,8 @@ CUresult instantiate(CUgraphExec* out, CUgraph handle) {
 }
 
 CUresult launch(CUgraphExec handle, CUstream stream_handle, bool per_thread) {
+    constexpr std::uint32_t kCuGraphLaunch = 514;  // in CUPTI
+    const ProfiledCall profiled(kCuGraphLaunch);
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     const Graph* executable = executables().check(handle);

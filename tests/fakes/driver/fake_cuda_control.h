@@ -32,6 +32,15 @@ const char* fake_cuda_fault_text(void);
 /* Sets a callback in the launching thread, inside each launch, with the kernel's name and launch number. */
 void fake_cuda_on_launch(void (*callback)(const char* kernel, uint64_t launch));
 
+/* What a profiler gets. A function is numbered as in CUPTI; a thread is the low half of pthread_self(); times
+ * are in nanoseconds since the epoch. */
+struct fake_cuda_profiler {
+    void (*called)(uint32_t function, uint32_t correlation, uint32_t thread, uint64_t start, uint64_t end);
+    void (*ran)(const char* kernel, uint32_t correlation, uint64_t start, uint64_t end);
+};
+/* NULL: there is no profiler. */
+void fake_cuda_profile(const struct fake_cuda_profiler* profiler);
+
 #ifdef __cplusplus
 }
 #endif

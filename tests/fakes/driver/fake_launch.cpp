@@ -15,9 +15,13 @@
 #include <thread>
 
 #include "tests/fakes/driver/fake_driver.hpp"
+#include "tests/fakes/driver/fake_profile.hpp"
 
 namespace fake_cuda {
 namespace {
+
+// The number of the function in CUPTI.
+constexpr std::uint32_t kCuLaunchKernel = 307;
 
 std::atomic<std::uint64_t> g_launches{0};
 std::atomic<std::uint64_t> g_fatbin_launches{0};
@@ -165,6 +169,7 @@ void run_in(Context* context, const KernelTask& task, std::uint64_t grid) {
     }
     wait_for_device(context);
     if (context->sticky.load(std::memory_order_acquire) != 0) return;
+    const ProfiledKernel profiled(task.name);
     if (!task.run()) fault(context, task.name, grid);
 }
 
@@ -183,6 +188,7 @@ class KeptErrno {
 CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_handle, void** given,
                 void** extra, bool per_thread) {
     const KeptErrno kept;
+    const ProfiledCall profiled(kCuLaunchKernel);
     Context* context = nullptr;
     if (CUresult result = enter(context); result != CUDA_SUCCESS) return result;
     const Function* function = pools().functions.check(handle);
@@ -218,6 +224,7 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
     }
     const std::uint64_t grid = ++context->grids;
     if (runs_inline()) {
+        const ProfiledKernel profiled_kernel(image.name);
         if (faults || !image.kernel(parameters, shape)) fault(context, image.name, grid);
         return CUDA_SUCCESS;
     }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/fakes/driver/fake_driver.hpp"
+#include "tests/fakes/driver/fake_profile.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -50,7 +51,7 @@ std::uint64_t Queue::submit(Task task) {
     }
     if (!worker_runs_) start_worker();
     progress_.wait(lock, [this] { return tasks_.size() < kDeepest; });
-    tasks_.push_back(std::move(task));
+    tasks_.push_back(correlated(std::move(task)));
     const std::uint64_t ticket = ++submitted_;
     if (worker_sleeps_) has_work_.notify_one();
     return ticket;

@@ -1,0 +1,175 @@
+#include "cli/inspect/model_tensors.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "model/list_parts.hpp"
+#include "model/symbols.hpp"
+#include "model/tensor_layout.hpp"
+#include "stats_kernels/tensor_view.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+using Ranges = std::map<std::string, TensorSize, std::less<>>;
+
+/// Returns PyTorch's word for its number of a device type.
+std::string device_word(std::optional<std::int64_t> type) {
+    if (type == 0) return "cpu";
+    if (type == 1) return "cuda";
+    return {};
+}
+
+TensorSize size_of(std::string text, const Ranges& ranges) {
+    const auto known = ranges.find(text);
+    if (known != ranges.end()) return known->second;
+    TensorSize size;
+    std::int64_t number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && rest == text.data() + text.size()) size.least = size.most = number;
+    size.text = std::move(text);
+    return size;
+}
+
+/// Returns "64*s77" for "64L*s77", and a number for 64L.
+std::vector<std::string> plain(const std::vector<std::string>& texts) {
+    TensorLayout layout;
+    layout.sizes = texts;
+    return layout.sizes_as_known({});
+}
+
+void set_range(const InputGuard::Size& guard, TensorSize& size) {
+    if (!guard.is_said) return;
+    size.least = guard.least;
+    if (guard.most != INT64_MAX) size.most = guard.most;
+}
+
+const InputGuard* guard_at(const WrapperInfo& info, std::size_t position) {
+    const auto found = std::ranges::find(info.input_guards, position, &InputGuard::position);
+    return found == info.input_guards.end() ? nullptr : &*found;
+}
+
+/// Describes an input by the code that uses it, and by its check.
+ModelTensor input_at(const WrapperInfo& info, std::size_t position) {
+    ModelTensor facts;
+    facts.name = info.inputs[position];
+    const TensorLayout layout = layout_of(info, 0, {facts.name, {}});
+    const InputGuard* const guard = guard_at(info, position);
+    facts.has_sizes = layout.has_sizes;
+    for (const std::string& text : plain(layout.sizes))
+        facts.sizes.push_back(size_of(text, {}));
+    for (const std::string& text : plain(layout.strides))
+        facts.strides.push_back(text);
+    if (guard == nullptr) return facts;
+    facts.dtype = guard->dtype;
+    facts.device = device_word(guard->device_type);
+    // A model without calls has no site to ask for.
+    if (facts.sizes.size() < guard->sizes.size()) facts.sizes.resize(guard->sizes.size(), {"?", {}, {}});
+    for (std::size_t i = 0; i < guard->sizes.size(); ++i) {
+        set_range(guard->sizes[i], facts.sizes[i]);
+        const bool is_exact = guard->sizes[i].is_said && guard->sizes[i].least == guard->sizes[i].most;
+        if (is_exact) facts.sizes[i].text = std::to_string(guard->sizes[i].least);
+    }
+    // The check names the dtype of a tensor without dimensions, too.
+    facts.has_sizes = facts.has_sizes || !guard->dtype.empty();
+    return facts;
+}
+
+/// Returns the name of the last call that writes the tensor, or an empty text.
+std::string writer_of(const RunBody& run, std::string_view name) {
+    const auto writes = [name](const Argument& argument) {
+        const bool is_it = std::ranges::any_of(
+            argument.tensors, [name](const TensorName& tensor) { return tensor.name == name; });
+        return is_it && (argument.role == Role::writes || argument.role == Role::updates);
+    };
+    for (auto site = run.sites.rbegin(); site != run.sites.rend(); ++site)
+        if (std::ranges::any_of(site->arguments, writes)) return site->name;
+    return {};
+}
+
+/// Returns the ranges of the symbols that are a size of an input.
+Ranges ranges_of(const std::vector<ModelTensor>& inputs) {
+    Ranges ranges;
+    for (const ModelTensor& input : inputs)
+        for (const TensorSize& size : input.sizes)
+            if (size.text != "?" && size.least != size.most) ranges.emplace(size.text, size);
+    return ranges;
+}
+
+void set_layout(const TensorLayout& layout, const Ranges& ranges, ModelTensor& facts) {
+    facts.dtype = layout.dtype;
+    facts.has_sizes = layout.has_sizes;
+    for (const std::string& text : plain(layout.sizes))
+        facts.sizes.push_back(size_of(text, ranges));
+    facts.strides = plain(layout.strides);
+}
+
+std::optional<DType> dtype_named(std::string_view name) {
+    for (std::uint32_t i = 0; i < kDTypes; ++i)
+        if (name == dtype_name(static_cast<DType>(i))) return static_cast<DType>(i);
+    return std::nullopt;
+}
+
+/// Returns the bytes of the elements, or what the table says, which includes padding.
+std::optional<std::uint64_t> bytes_of(const ConstantInfo& constant, const std::vector<TensorSize>& sizes,
+                                      bool has_sizes) {
+    const std::optional<DType> dtype = dtype_named(constant.dtype);
+    std::uint64_t bytes = dtype ? element_size(*dtype) : 0;
+    bool is_known = dtype.has_value() && has_sizes;
+    for (const TensorSize& size : sizes)
+        is_known = is_known && size.least && *size.least >= 0 &&
+                   !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(*size.least), &bytes);
+    if (is_known) return bytes;
+    const std::optional<std::int64_t> said = evaluate(constant.data_size, {});
+    if (!said || *said < 0) return std::nullopt;
+    return static_cast<std::uint64_t>(*said);
+}
+
+}  // namespace
+
+std::vector<ModelTensor> inputs_of(const WrapperInfo& info) {
+    std::vector<ModelTensor> inputs;
+    inputs.reserve(info.inputs.size());
+    for (std::size_t i = 0; i < info.inputs.size(); ++i)
+        inputs.push_back(input_at(info, i));
+    return inputs;
+}
+
+std::vector<ModelOutput> outputs_of(const WrapperInfo& info) {
+    const Ranges ranges = ranges_of(inputs_of(info));
+    std::vector<ModelOutput> outputs;
+    const std::size_t count = std::max(info.output_names.size(), info.run.outputs.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        ModelOutput& output = outputs.emplace_back();
+        if (i < info.output_names.size()) output.tensor.name = info.output_names[i];
+        if (output.tensor.name.empty()) output.tensor.name = "output" + std::to_string(i);
+        if (i >= info.run.outputs.size()) continue;
+        output.value = info.run.outputs[i].name;
+        output.writer = writer_of(info.run, output.value);
+        if (info.run.sites.empty()) continue;
+        const auto last = static_cast<std::uint32_t>(info.run.sites.size() - 1);
+        set_layout(layout_of(info, last, info.run.outputs[i]), ranges, output.tensor);
+    }
+    return outputs;
+}
+
+std::vector<ModelConstant> constants_of(const WrapperInfo& info) {
+    std::vector<ModelConstant> constants;
+    for (const ConstantInfo& constant : info.constants) {
+        ModelConstant& facts = constants.emplace_back();
+        facts.tensor.name = constant.name;
+        facts.tensor.dtype = constant.dtype;
+        facts.fqn = constant.original_fqn;
+        facts.kind = constant.from_folded && constant.type.empty() ? "FoldedConstant" : constant.type;
+        const auto sizes = list_parts(constant.shape.empty() ? "{}" : std::string_view(constant.shape));
+        facts.tensor.has_sizes = sizes.has_value();
+        for (const std::string& text : plain(sizes.value_or(std::vector<std::string>())))
+            facts.tensor.sizes.push_back(size_of(text, {}));
+        facts.tensor.strides = plain(list_parts(constant.stride).value_or(std::vector<std::string>()));
+        facts.bytes = bytes_of(constant, facts.tensor.sizes, facts.tensor.has_sizes);
+    }
+    return constants;
+}
+
+}  // namespace aoti_dbg::cli

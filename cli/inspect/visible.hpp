@@ -1,0 +1,13 @@
+// What aoti-dbg will see of a model, and what it will not, by the model's files. Pure.
+// docs/explanation/limits.md has the rules behind it.
+#pragma once
+
+#include <vector>
+
+#include "cli/inspect/inspected_model.hpp"
+
+namespace aoti_dbg::cli {
+
+std::vector<Visible> visible_of(const InspectedModel& facts, const WrapperInfo& info);
+
+}  // namespace aoti_dbg::cli

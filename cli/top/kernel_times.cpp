@@ -1,0 +1,151 @@
+#include "cli/top/kernel_times.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/mapped_file.hpp"
+#include "cli/recorded_file.hpp"
+#include "cli/trace/argument_text.hpp"
+#include "cli/trace/host_thread.hpp"
+#include "serializer/event_words.hpp"
+#include "serializer/timeline_reader.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+// A recording has fewer kernels. This bounds the memory for a damaged file.
+constexpr std::size_t kMostKernels = std::size_t{1} << 16U;
+constexpr std::size_t kMostOpenCalls = 4096;
+
+ByteSource source_of(std::string_view text) {
+    return [text](char* to, std::size_t bytes) mutable {
+        const std::size_t count = std::min(bytes, text.size());
+        std::memcpy(to, text.data(), count);
+        text.remove_prefix(count);
+        return count;
+    };
+}
+
+/// True for a call that a model makes. Kernels inside it, runs and waits are part of others.
+bool is_call_of_model(const ring::Record& record) {
+    return record.call != ring::kNoCall && record.kind != ring::CallKind::run &&
+           record.kind != ring::CallKind::lifecycle && record.kind != ring::CallKind::wait;
+}
+
+}  // namespace
+
+KernelTimer::Sum& KernelTimer::sum_of(Sums& sums, std::string_view name) {
+    if (const auto known = sums.find(name); known != sums.end()) return known->second;
+    return sums[sums.size() < kMostKernels ? std::string(name) : std::string("(others)")];
+}
+
+void KernelTimer::add_timeline(const std::string& path) {
+    const Result<MappedFile> file = MappedFile::open(path);
+    if (!file.ok()) return;
+    has_timeline_ = true;
+    // The process may still write the last line. It is read when it is complete.
+    std::string_view text = file.value().text();
+    text = text.substr(0, text.rfind('\n') + 1);
+    std::uint64_t& read = read_bytes_[path];
+    if (read > text.size()) return;
+    TimelineReader reader(source_of(text.substr(read)));
+    read = text.size();
+    ReadSpan span;
+    while (reader.next(span)) {
+        if (span.kernel.starts_with(kOwnKernels)) continue;
+        const bool is_kernel = span.kind == "kernel" || span.kind.empty();
+        const std::string name = is_kernel ? std::string(span.kernel) : "(" + std::string(span.kind) + ")";
+        Sum& sum = sum_of(device_, name);
+        const std::uint64_t took = span.end_ns - span.start_ns;
+        ++sum.count;
+        sum.time_ns += took;
+        if (is_kernel) continue;
+        copied_ns_ += took;
+        sum.bytes += span.bytes;
+        ++sum.sized;
+    }
+}
+
+void KernelTimer::add_ring(const std::string& path) {
+    const Result<ring::Contents> contents = ring::read_flight_ring(path);
+    if (!contents.ok()) return;
+    const RingClock clock(contents.value().header);
+    for (const ring::Thread& thread : contents.value().threads) {
+        // Calls of one thread end in their order, apart from those inside them.
+        std::uint64_t& last = last_numbers_[{path, thread.tid}];
+        std::uint64_t newest = last;
+        for (const ring::Record& record : thread.records) {
+            if (record.seq <= last || !is_call_of_model(record) || ring::is_open(record)) continue;
+            newest = std::max(newest, record.seq);
+            const std::uint64_t begin = clock.unix_ns(record.begin_ticks);
+            const std::uint64_t end = clock.unix_ns(record.end_ticks);
+            Sum& sum = sum_of(host_, contents.value().name(record.name));
+            ++sum.count;
+            if (begin != 0) sum.time_ns += end - std::min(end, begin);
+        }
+        last = newest;
+    }
+}
+
+void KernelTimer::add_call(const MeasuredCall& call) {
+    if (call.side == EventSide::before) {
+        if (begun_.size() >= kMostOpenCalls) begun_.clear();
+        begun_[call.sequence] = call.time_ns;
+        return;
+    }
+    if (call.side != EventSide::after || call.nesting != 0) return;
+    Sum& sum = sum_of(host_, site_or_unknown(call).kernel);
+    ++sum.count;
+    if (const auto begun = begun_.find(call.sequence); begun != begun_.end()) {
+        sum.time_ns += call.time_ns - std::min(call.time_ns, begun->second);
+        begun_.erase(begun);
+    }
+    std::uint64_t bytes = 0;
+    for (const MeasuredArgument& argument : call.arguments)
+        if (argument.tensor != nullptr) bytes += bytes_of(*argument.tensor);
+    sum.bytes += bytes;
+    sum.sized += bytes != 0 ? 1 : 0;
+}
+
+void KernelTimer::add_events(const std::string& path) {
+    has_events_ = true;
+    RecordedFile file(path.c_str());
+    EventReader reader([&](char* to, std::size_t bytes) { return file.read(to, bytes); },
+                       ArgumentDetail::facts, ReadingThread::own);
+    ReadEvent event;
+    begun_.clear();
+    while (reader.next(event))
+        if (event.kind == ReadEvent::Kind::call) add_call(event.call);
+    warn_of_gaps(path.c_str(), reader.notes());
+}
+
+void KernelTimer::add(const std::vector<ProcessFiles>& processes) {
+    processes_ = processes.size();
+    for (const ProcessFiles& process : processes) {
+        if (!process.timeline.empty()) add_timeline(process.timeline);
+        if (reads_events_ && !process.events.empty()) {
+            add_events(process.events);
+        } else if (!process.ring.empty()) {
+            add_ring(process.ring);
+        }
+    }
+}
+
+KernelTimes KernelTimer::times() const {
+    KernelTimes times;
+    times.is_device_time = has_timeline_;
+    times.processes = processes_;
+    times.copied_ns = copied_ns_;
+    for (const auto& [name, sum] : has_timeline_ ? device_ : host_) {
+        KernelTime kernel{name, sum.count, sum.time_ns, sum.sized == 0 ? 0 : sum.bytes / sum.sized};
+        // The tensors of a kernel are those of the call that launched it, under the same name.
+        if (const auto call = host_.find(name); has_timeline_ && kernel.bytes == 0 && call != host_.end())
+            kernel.bytes = call->second.sized == 0 ? 0 : call->second.bytes / call->second.sized;
+        times.total_ns += sum.time_ns;
+        times.kernels.push_back(std::move(kernel));
+    }
+    std::ranges::stable_sort(times.kernels, std::greater<>(), &KernelTime::time_ns);
+    return times;
+}
+
+}  // namespace aoti_dbg::cli

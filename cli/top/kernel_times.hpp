@@ -1,0 +1,69 @@
+// Adds up the time of each kernel of a recording: on the device if it has a timeline, else on the host.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/trace/process_files.hpp"
+#include "serializer/event_reader.hpp"
+
+namespace aoti_dbg::cli {
+
+struct KernelTime {
+    std::string name;
+    std::uint64_t count = 0;
+    std::uint64_t time_ns = 0;
+    std::uint64_t bytes = 0;  // of the tensors of one call, on average; 0: unknown
+};
+
+struct KernelTimes {
+    bool is_device_time = false;
+    std::uint64_t processes = 0;
+    std::uint64_t total_ns = 0;
+    std::uint64_t copied_ns = 0;      // of it, device time of copies and fills
+    std::vector<KernelTime> kernels;  // the longest time first
+};
+
+/// Reads the files of processes again and again, and adds what is new. It keeps a number for each kernel, so
+/// its memory does not grow with the recording.
+class KernelTimer {
+  public:
+    /// Without `reads_events`, host times come from the rings, which are small and have the last calls.
+    explicit KernelTimer(bool reads_events) : reads_events_(reads_events) {}
+
+    void add(const std::vector<ProcessFiles>& processes);
+    [[nodiscard]] KernelTimes times() const;
+
+  private:
+    struct Sum {
+        std::uint64_t count = 0;
+        std::uint64_t time_ns = 0;
+        std::uint64_t bytes = 0;
+        std::uint64_t sized = 0;  // calls whose bytes are known
+    };
+    using Sums = std::map<std::string, Sum, std::less<>>;
+
+    void add_timeline(const std::string& path);
+    void add_ring(const std::string& path);
+    void add_events(const std::string& path);
+    void add_call(const MeasuredCall& call);
+    static Sum& sum_of(Sums& sums, std::string_view name);
+
+    bool reads_events_;
+    bool has_timeline_ = false;
+    bool has_events_ = false;
+    std::uint64_t processes_ = 0;
+    std::map<std::string, std::uint64_t> read_bytes_;  // of a timeline, by its path
+    // Of a ring, by its path and thread.
+    std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> last_numbers_;
+    Sums device_;
+    Sums host_;
+    std::unordered_map<std::uint64_t, std::uint64_t> begun_;  // calls without an end: time by sequence
+    std::uint64_t copied_ns_ = 0;
+};
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,128 @@
+#include "cli/top/top_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/clean_text.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+constexpr std::size_t kNarrowestName = 20;
+
+/// "12.345 ms"
+std::string time_text(double nanoseconds) {
+    struct Unit {
+        double length;
+        const char* name;
+    };
+    std::array<char, 48> text{};
+    for (const Unit& unit : {Unit{1e9, "s"}, Unit{1e6, "ms"}, Unit{1e3, "us"}}) {
+        if (nanoseconds < unit.length && unit.length > 1e3) continue;
+        std::snprintf(text.data(), text.size(), "%.3f %s", nanoseconds / unit.length, unit.name);
+        break;
+    }
+    return text.data();
+}
+
+/// "12.3 %"
+std::string share_text(std::uint64_t part, std::uint64_t whole) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.1f %%",
+                  whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole));
+    return text.data();
+}
+
+/// Bytes of all calls in a second of their time; 0 if unknown.
+double bytes_per_second(const KernelTime& kernel) {
+    if (kernel.bytes == 0 || kernel.time_ns == 0) return 0;
+    return static_cast<double>(kernel.bytes) * static_cast<double>(kernel.count) /
+           (static_cast<double>(kernel.time_ns) * 1e-9);
+}
+
+std::string speed_text(double bytes) {
+    if (bytes == 0) return "-";
+    std::array<char, 32> text{};
+    const bool is_fast = bytes >= 1e9;
+    std::snprintf(text.data(), text.size(), "%.1f %s", bytes * (is_fast ? 1e-9 : 1e-6),
+                  is_fast ? "GB/s" : "MB/s");
+    return text.data();
+}
+
+using Row = std::vector<std::string>;
+
+/// Aligns all columns but the last to the right.
+std::string aligned(const std::vector<Row>& rows) {
+    std::vector<std::size_t> widths(rows.front().size(), 0);
+    for (const Row& row : rows)
+        for (std::size_t i = 0; i < row.size(); ++i)
+            widths[i] = std::max(widths[i], row[i].size());
+    std::string text;
+    for (const Row& row : rows) {
+        for (std::size_t i = 0; i + 1 < row.size(); ++i)
+            text.append(widths[i] - row[i].size(), ' ').append(row[i]).append("  ");
+        text.append(row.back()).append("\n");
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string top_table(const KernelTimes& times, std::size_t most, std::size_t columns) {
+    const bool has_bytes = std::ranges::any_of(
+        times.kernels, [](const KernelTime& kernel) { return bytes_per_second(kernel) != 0; });
+    std::vector<Row> rows = {{"share", times.is_device_time ? "device time" : "host time", "count", "mean"}};
+    if (has_bytes) rows.front().emplace_back("bytes/s");
+    rows.front().emplace_back("kernel");
+    const std::size_t shown = std::min(most, times.kernels.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+        const KernelTime& kernel = times.kernels[i];
+        Row& row = rows.emplace_back(
+            Row{share_text(kernel.time_ns, times.total_ns), time_text(static_cast<double>(kernel.time_ns)),
+                std::to_string(kernel.count),
+                time_text(static_cast<double>(kernel.time_ns) /
+                          static_cast<double>(std::max<std::uint64_t>(kernel.count, 1)))});
+        if (has_bytes) row.push_back(speed_text(bytes_per_second(kernel)));
+        std::string name;
+        append_shortened(kernel.name,
+                         columns == 0 ? kernel.name.size() : std::max(kNarrowestName, columns / 2), name);
+        row.push_back(std::move(name));
+    }
+    std::string text = std::to_string(times.kernels.size()) +
+                       (times.kernels.size() == 1 ? " kernel, " : " kernels, ") +
+                       time_text(static_cast<double>(times.total_ns)) +
+                       (times.is_device_time ? " on the device\n"
+                                             : " on the host. For device times, record with "
+                                               "--timeline (AOTI_DBG_TIMELINE=1).\n");
+    text += aligned(rows);
+    if (shown < times.kernels.size())
+        text += std::to_string(times.kernels.size() - shown) + " more kernels. --limit shows them.\n";
+    return text;
+}
+
+std::string top_json(const KernelTimes& times, std::size_t most) {
+    using Json = nlohmann::ordered_json;
+    Json kernels = Json::array();
+    for (std::size_t i = 0; i < std::min(most, times.kernels.size()); ++i) {
+        const KernelTime& kernel = times.kernels[i];
+        Json one = {{"name", clean_text(kernel.name)}, {"count", kernel.count}, {"time_ns", kernel.time_ns}};
+        one["share"] = times.total_ns == 0
+                           ? 0
+                           : static_cast<double>(kernel.time_ns) / static_cast<double>(times.total_ns);
+        if (kernel.bytes != 0) one["bytes"] = kernel.bytes;
+        if (const double speed = bytes_per_second(kernel); speed != 0) one["bytes_per_second"] = speed;
+        kernels.push_back(std::move(one));
+    }
+    const Json all = {{"format", "aoti-dbg-top"},
+                      {"version", 1},
+                      {"time", times.is_device_time ? "device" : "host"},
+                      {"processes", times.processes},
+                      {"total_ns", times.total_ns},
+                      {"left_out", times.kernels.size() - kernels.size()},
+                      {"kernels", std::move(kernels)}};
+    return all.dump() + "\n";
+}
+
+}  // namespace aoti_dbg::cli

@@ -1,0 +1,75 @@
+// Appends protobuf fields to a string. A nested message is written in place: its length takes four bytes,
+// which begin() reserves and end() fills, so nothing is copied. It must know nothing of any message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace aoti_dbg::cli::proto {
+
+/// The largest nested message. Four bytes of seven bits hold its length.
+inline constexpr std::size_t kLongestMessage = (std::size_t{1} << 28U) - 1;
+
+inline void append_varint(std::uint64_t value, std::string& out) {
+    char bytes[10];
+    std::size_t count = 0;
+    for (; value >= 0x80; value >>= 7U)
+        bytes[count++] = static_cast<char>((value & 0x7FU) | 0x80U);
+    bytes[count++] = static_cast<char>(value);
+    out.append(bytes, count);
+}
+
+inline void append_tag(std::uint32_t field, std::uint32_t wire_type, std::string& out) {
+    append_varint(std::uint64_t{field} << 3U | wire_type, out);
+}
+
+/// Appends an unsigned or enumerated value, or a boolean.
+inline void append_number(std::uint32_t field, std::uint64_t value, std::string& out) {
+    append_tag(field, 0, out);
+    append_varint(value, out);
+}
+
+/// Appends a value of type fixed64.
+inline void append_fixed64(std::uint32_t field, std::uint64_t value, std::string& out) {
+    append_tag(field, 1, out);
+    char bytes[sizeof value];
+    for (char& byte : bytes) {
+        byte = static_cast<char>(value);
+        value >>= 8U;
+    }
+    out.append(bytes, sizeof bytes);
+}
+
+inline void append_double(std::uint32_t field, double value, std::string& out) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    append_fixed64(field, bits, out);
+}
+
+/// Appends a string, bytes, or a message that is already serialized.
+inline void append_text(std::uint32_t field, std::string_view text, std::string& out) {
+    append_tag(field, 2, out);
+    append_varint(text.size(), out);
+    out.append(text);
+}
+
+/// Starts a nested message or a string. Returns the place that end() needs.
+[[nodiscard]] inline std::size_t begin(std::uint32_t field, std::string& out) {
+    append_tag(field, 2, out);
+    out.append(4, '\0');
+    return out.size();
+}
+
+/// Ends what begin() started. Its contents must not be longer than kLongestMessage.
+inline void end(std::size_t place, std::string& out) {
+    std::size_t length = out.size() - place;
+    for (std::size_t i = 4; i > 0; --i) {
+        out[place - i] = static_cast<char>((length & 0x7FU) | (i > 1 ? 0x80U : 0U));
+        length >>= 7U;
+    }
+}
+
+}  // namespace aoti_dbg::cli::proto

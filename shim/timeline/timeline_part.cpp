@@ -1,0 +1,92 @@
+// See timeline_part.hpp.
+#include "shim/timeline/timeline_part.hpp"
+
+#include <pthread.h>
+
+#include <memory>
+#include <new>
+
+#include "base/file_failure.hpp"
+#include "base/message.hpp"
+#include "base/unix_time.hpp"
+#include "shim/calls/coverage_line.hpp"
+#include "shim/calls/session.hpp"
+#include "shim/calls/thread_state.hpp"
+#include "shim/runtime/driver_api.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+bool has_device() {
+    const DriverApi* const api = driver_api();
+    CUcontext context = nullptr;
+    return api != nullptr && api->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr;
+}
+
+void say_no_timeline(const char* why) {
+    message(Severity::warn,
+            "no timeline: %s. Run without other profilers, or install CUPTI (the package nvidia-cuda-cupti).",
+            why);
+}
+
+}  // namespace
+
+CuptiRecorder* TimelinePart::start() {
+    const RelaxedCapture relaxed(*driver_api());
+    const cupti::Api* const api = cupti::find_api();
+    if (const char* const why = CuptiRecorder::obstacle(api); why != nullptr) {
+        say_no_timeline(why);
+        return nullptr;
+    }
+    Result<std::unique_ptr<TimelineOutput>> output = TimelineOutput::create(folder_, "cupti");
+    if (!output.ok()) {
+        message(Severity::warn, "%s. There is no timeline. %s", output.status().message().c_str(),
+                remedy_for(output.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
+        return nullptr;
+    }
+    TimelineOutput* const file = output.value().release();
+    auto* const recorder = new (std::nothrow) CuptiRecorder(*api, *file);
+    const char* why = "out of memory";
+    if (recorder == nullptr || !recorder->start(why)) {
+        say_no_timeline(why);
+        file->close();
+        return nullptr;
+    }
+    output_.store(file);
+    return recorder;
+}
+
+CallTimes* TimelinePart::times_of(TimedThread& thread) {
+    if (thread.is_asked) return thread.times;
+    if (!has_device()) return nullptr;
+    thread.is_asked = true;
+    if (recorder_.get([this] { return start(); }) == nullptr) return nullptr;
+    thread.times = output_.load()->add_thread(static_cast<std::uint32_t>(pthread_self()), unix_nanoseconds());
+    return thread.times;
+}
+
+void TimelinePart::thread_ends(const ThreadState& state) {
+    const TimedThread* const thread = state.parts.find<TimedThread>();
+    if (thread != nullptr && thread->times != nullptr) thread->times->retire(unix_nanoseconds());
+}
+
+void TimelinePart::finish() {
+    recorder_.close();
+    if (CuptiRecorder* const recorder = recorder_.present(); recorder != nullptr) recorder->finish();
+}
+
+void TimelinePart::append_coverage(CoverageLine& line) const {
+    const TimelineOutput* const output = output_.load();
+    if (output == nullptr) return;
+    const TimelineCounts counts = output->counts();
+    line.count("; ", counts.spans, "device span", "device spans");
+    line.loss(counts.lost, "device span lost", "device spans lost");
+    line.file("timeline", output->path());
+}
+
+void start_timeline(Session& session) {
+    if (options().timeline && !session.folder().empty())
+        session.add(std::make_unique<TimelinePart>(session.folder()));
+}
+
+}  // namespace aoti_dbg

@@ -1,0 +1,188 @@
+// The timeline of the device, over the software driver and a software CUPTI: spans, their calls, and that the
+// library gives way to other profilers.
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+namespace aoti_dbg::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+const std::string kWithCupti = std::string(AOTI_DBG_FAKES) + "/cupti:" + AOTI_DBG_FAKES;
+
+/// The model's kernels in one run. Its op launches one more.
+constexpr std::size_t kKernels = 5;
+constexpr std::size_t kLaunches = 6;
+
+Preloaded timed(Lines command, Variables variables = {}) {
+    variables.insert({"AOTI_DBG_TIMELINE", "1"});
+    variables.insert({"AOTI_DBG_LEVEL", ""});
+    variables.insert({"LD_LIBRARY_PATH", kWithCupti});
+    return Preloaded(command, variables);
+}
+
+Preloaded timed_runs(int runs, Variables variables = {}) {
+    return timed(cuda_models({"--runs", std::to_string(runs)}, {"stats"}), std::move(variables));
+}
+
+struct Timeline {
+    explicit Timeline(const fs::path& file) {
+        for (const std::string& line : lines_of(read_text(file))) {
+            const Json event = Json::parse(line);
+            if (event["event"] == "header") header = event;
+            if (event["event"] == "span") spans.push_back(event);
+            if (event["event"] == "coverage") coverage = event;
+        }
+    }
+    [[nodiscard]] std::vector<Json> of(const std::string& kernel) const {
+        std::vector<Json> found;
+        for (const Json& span : spans)
+            if (span["kernel"] == kernel) found.push_back(span);
+        return found;
+    }
+    Json header, coverage;
+    std::vector<Json> spans;
+};
+
+/// The row of each recorded call, by its number.
+std::map<std::uint64_t, std::string> rows_of(const Preloaded& watched) {
+    std::map<std::uint64_t, std::string> rows;
+    for (const std::string& row : lines_of(watched.show())) {
+        std::istringstream words(row);
+        std::uint64_t seq = 0;
+        if (words >> seq) rows[seq] = row;
+    }
+    return rows;
+}
+
+bool has_timeline(const Preloaded& watched) {
+    return !Preloaded::files(watched.out(), "timeline").empty();
+}
+
+TEST_CASE("Each kernel has a span that names the call that launched it") {
+    const Outcome bare = run_bare(cuda_models({"--runs", "3"}, {"stats"}), {});
+    for (const char* const late : {"0", "1"}) {
+        const Preloaded watched = timed_runs(3, {{"FAKE_CUPTI_LATE", late}});
+        CAPTURE(late, watched.outcome.err);
+        CHECK(watched.outcome.exit_code == bare.exit_code);
+        CHECK(watched.outcome.out == bare.out);
+        const Timeline timeline(watched.out() / "timeline.jsonl");
+        CHECK(timeline.header["format"] == "aoti-dbg-timeline");
+        CHECK(timeline.header["version"] == 1);
+        CHECK(timeline.header["source"] == "cupti");
+        CHECK(timeline.coverage["counts"] == Json({{"spans", 3 * kLaunches}, {"lost", 0}}));
+        REQUIRE(timeline.spans.size() == 3 * kLaunches);
+        const std::map<std::uint64_t, std::string> rows = rows_of(watched);
+        std::set<std::uint64_t> calls;
+        for (const Json& span : timeline.spans) {
+            CHECK(span["start_ns"].get<std::uint64_t>() <= span["end_ns"].get<std::uint64_t>());
+            const auto seq = span["seq"].get<std::uint64_t>();
+            REQUIRE(rows.count(seq) == 1);
+            // An op launches a kernel of its own, which is a call, too.
+            CHECK(contains(rows.at(seq), " " + span["kernel"].get<std::string>()));
+            calls.insert(seq);
+        }
+        CHECK(calls.size() == timeline.spans.size());
+        CHECK(contains(watched.outcome.err, "; 18 device spans; "));
+        CHECK(contains(watched.outcome.err, "; timeline: " + (watched.out() / "timeline.jsonl").string()));
+    }
+}
+
+TEST_CASE("The spans of a graph name the launch of the graph") {
+    const Preloaded watched = timed({victim_path("graph_capture")});
+    CAPTURE(watched.outcome.err);
+    const Timeline timeline(watched.out() / "timeline.jsonl");
+    const std::map<std::uint64_t, std::string> rows = rows_of(watched);
+    std::map<std::uint64_t, int> of_graphs;
+    for (const Json& span : timeline.spans) {
+        const auto seq = span["seq"].get<std::uint64_t>();
+        // Another thread launches more than its ring keeps.
+        if (rows.count(seq) != 0 && contains(rows.at(seq), " CUDA graph ")) ++of_graphs[seq];
+    }
+    CHECK(!of_graphs.empty());
+    for (const auto& [seq, spans] : of_graphs)
+        CHECK(spans > 1);
+}
+
+TEST_CASE("Nothing loads CUPTI without the option, and the file is absent") {
+    const Preloaded watched = timed_runs(1, {{"AOTI_DBG_TIMELINE", "0"}, {"AOTI_DBG_LEVEL", "3"}});
+    CHECK(watched.outcome.exit_code == 0);
+    CHECK(!has_timeline(watched));
+    CHECK(!contains(watched.outcome.err, "span"));
+}
+
+TEST_CASE("The library records no timeline, and says why once, if CUPTI cannot be used") {
+    const auto check = [](Variables variables, const std::string& why) {
+        const Preloaded watched = timed_runs(2, std::move(variables));
+        CAPTURE(watched.outcome.err);
+        CHECK(watched.outcome.exit_code == 0);
+        CHECK(!has_timeline(watched));
+        const std::size_t at = watched.outcome.err.find(" warn: no timeline: " + why);
+        REQUIRE(at != std::string::npos);
+        CHECK(watched.outcome.err.find("no timeline", at + 20) == std::string::npos);
+    };
+    check({{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}}, "");
+    check({{"FAKE_CUPTI_HELD", "1"}}, "another profiler, such as torch.profiler, uses CUPTI. ");
+    check({{"CUDA_INJECTION64_PATH", "/opt/nsys/libToolsInjection64.so"}}, "another profiler is injected ");
+}
+
+TEST_CASE("A refusal of CUPTI is reported in its words, and leaves a file without spans") {
+    const Preloaded watched = timed_runs(2, {{"FAKE_CUPTI_REFUSES", "1"}});
+    CHECK(watched.outcome.exit_code == 0);
+    CHECK(contains(watched.outcome.err, " warn: no timeline: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES. "));
+}
+
+TEST_CASE("The timeline ends, with one line, when another profiler starts") {
+    const Preloaded watched =
+        timed_runs(3, {{"LD_PRELOAD", AOTI_DBG_OTHER_PROFILER}, {"OTHER_PROFILER_AT", "8"}});
+    CAPTURE(watched.outcome.err);
+    CHECK(watched.outcome.exit_code == 0);
+    CHECK(contains(watched.outcome.err, "other profiler: subscribed 0, foreign buffers 0\n"));
+    CHECK(contains(watched.outcome.err,
+                   " warn: another profiler, such as torch.profiler, starts to use CUPTI. "));
+    const Timeline timeline(watched.out() / "timeline.jsonl");
+    CHECK(!timeline.spans.empty());
+    CHECK(timeline.spans.size() <= 8);
+    CHECK(timeline.coverage["counts"]["spans"] == timeline.spans.size());
+}
+
+TEST_CASE("A program ends in time although CUPTI does not answer") {
+    const Preloaded watched = timed_runs(1, {{"FAKE_CUPTI_STUCK", "1"}});
+    CHECK(watched.outcome.exit_code == 0);
+    CHECK(contains(watched.outcome.err, " warn: CUPTI does not answer. "));
+}
+
+TEST_CASE("A killed program leaves the spans that were delivered") {
+    const Preloaded watched = timed(cuda_models({"--runs", "3"}, {"stats"}),
+                                    {{"FAKE_CUDA_DIE_AT", "9"}, {"FAKE_CUDA_DIE_BY", "9"}});
+    const Timeline timeline(watched.out() / "timeline.jsonl");
+    CHECK(timeline.header["source"] == "cupti");
+    CHECK(timeline.coverage.is_null());
+    // Blank lines fill the end of the file.
+    CHECK(timeline.spans.size() <= 9);
+}
+
+TEST_CASE("The timeline is complete if the program ends by _exit") {
+    const Preloaded watched = timed(cuda_models({"--runs", "2"}, {"stats"}),
+                                    {{"FAKE_CUDA_DIE_AT", "9"}, {"FAKE_CUDA_DIE_BY", "0"}});
+    CHECK(watched.outcome.exit_code == 7);
+    const Timeline timeline(watched.out() / "timeline.jsonl");
+    CHECK(timeline.coverage["counts"]["spans"] == timeline.spans.size());
+    CHECK(timeline.spans.size() >= kKernels);
+}
+
+TEST_CASE("A model on the CPU has no timeline, and needs no CUPTI") {
+    const Preloaded watched = timed({victim_path("fork_victim"), "vfork_exec", model_path("cpu")});
+    CAPTURE(watched.outcome.err);
+    CHECK(watched.outcome.exit_code == 0);
+    CHECK(!has_timeline(watched));
+    CHECK(!contains(watched.outcome.err, "no timeline"));
+}
+
+}  // namespace
+}  // namespace aoti_dbg::test

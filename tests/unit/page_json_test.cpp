@@ -1,0 +1,272 @@
+// What a page's data looks like: short columns, harmless texts, a limit in bytes, and files outside of the
+// folder that it does not read.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/page/page_json.hpp"
+#include "cli/page/page_template.hpp"
+#include "cli/page/page_text.hpp"
+#include "cli/page/read_page.hpp"
+#include "serializer/event_jsonl.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/page_data.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/unit/event_fixture.hpp"
+
+namespace aoti_dbg::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Json;
+using test::TempFolder;
+
+constexpr std::size_t kMuch = 4'000'000;
+
+std::string text_json(std::string_view text) {
+    std::string json;
+    append_page_text(text, json);
+    return json;
+}
+
+std::string column_json(const std::vector<std::int64_t>& numbers) {
+    std::string json;
+    append_column(numbers, json);
+    return json;
+}
+
+/// An output folder with a file of events.
+struct Recording {
+    Recording() { fs::create_directory(folder()); }
+    [[nodiscard]] std::string folder() const { return (temporary.path() / "out").string(); }
+    void write(const std::string& text) const {
+        std::ofstream(folder() + "/events.jsonl", std::ios::binary) << text;
+    }
+    [[nodiscard]] Page page(bool is_confidential = false) const {
+        Result<Page> page = read_page({folder(), folder(), is_confidential});
+        REQUIRE(page.ok());
+        return std::move(page.value());
+    }
+    [[nodiscard]] Json data(bool is_confidential = false) const {
+        Page read = page(is_confidential);
+        Json data = Json::parse(page_json(read, kMuch), nullptr, false);
+        REQUIRE(data.is_object());
+        return data;
+    }
+    TempFolder temporary;
+};
+
+const char* const kHeader =
+    R"({"event":"header","format":"aoti-dbg-events","version":1,"pid":4242,"command":"python infer.py","host":"node7","rank":"3","start_ns":1789999990000000000,"library":"0.1.0"})"
+    "\n";
+
+/// Calls of one run at as many places, each with one tensor.
+std::string many_calls(std::uint32_t calls) {
+    std::string text = kHeader;
+    JsonlRenderer renderer;
+    const test::HeldTensor tensor(DType::float32, {2}, std::vector<float>{1.5F, -2.25F});
+    const ArgumentFacts label = test::label_of("buf0");
+    const std::vector<MeasuredArgument> arguments = {tensor.measured(label)};
+    for (std::uint32_t call = 0; call < calls; ++call) {
+        SiteFacts site = test::site_of("triton_poi_fused_" + std::to_string(call % 50));
+        site.line = 3 * call + 1;
+        MeasuredCall event = test::call_of(EventSide::after, &site, arguments);
+        event.model = 0;
+        event.call = call;
+        event.sequence = call + 1;
+        renderer.render(event, text);
+    }
+    return text;
+}
+
+TEST_CASE("A text of a recording cannot leave the script element or become markup") {
+    CHECK(text_json("</script><img src=x onerror=alert(1)>") ==
+          R"("\u003c/script\u003e\u003cimg src=x onerror=alert(1)\u003e")");
+    CHECK(text_json("a&b<!--") == R"("a\u0026b\u003c!--")");
+    CHECK(text_json("\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xA7") == "\"\\u2028\\u2029\xE2\x80\xA7\"");
+    CHECK(text_json("\xE2\x80") == "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");
+    for (const std::string& text :
+         {std::string("\xFF\x01\0\x7F", 4), std::string("\"\\\n\t"), std::string("\xF0\x9F")}) {
+        const Json read = Json::parse(text_json(text), nullptr, false);
+        CHECK(read.is_string());
+    }
+}
+
+TEST_CASE("A column is as short as possible and gives the same numbers") {
+    CHECK(column_json({}) == "[]");
+    CHECK(column_json({1, 5, 2}) == "[1,5,2]");
+    CHECK(column_json(std::vector<std::int64_t>(1000, 7)) == R"({"rle":[7,1000]})");
+    std::vector<std::int64_t> numbers;
+    for (int i = 0; i < 1000; ++i)
+        numbers.push_back(5 + 2 * i);
+    CHECK(column_json(numbers) == R"({"delta":{"rle":[5,1,2,999]}})");
+    Random random(7);
+    for (int round = 0; round < 200; ++round) {
+        numbers.clear();
+        for (std::uint64_t i = random.below(40); i > 0; --i)
+            numbers.push_back(static_cast<std::int64_t>(random.below(round % 2 == 0 ? 3 : 1U << 30U)) - 1);
+        CHECK(test::column(Json::parse(column_json(numbers))) == numbers);
+    }
+}
+
+TEST_CASE("A number has five digits, and one that is not finite is a string") {
+    const auto json = [](double number) {
+        std::string text;
+        append_page_number(number, text);
+        return text;
+    };
+    CHECK(json(0.123456789) == "0.12346");
+    CHECK(json(-1234567) == "-1.2346e+06");
+    CHECK(json(__builtin_nan("")) == "\"NaN\"");
+    CHECK(json(-__builtin_inf()) == "\"-Infinity\"");
+    std::string list;
+    append_real_column({1, kUnknown, __builtin_nan("")}, list);
+    CHECK(list == R"([1,null,"NaN"])");
+}
+
+TEST_CASE("A page keeps its limit and says what it leaves out") {
+    const Recording recording;
+    recording.write(many_calls(5000));
+    Page page = recording.page();
+    for (const std::size_t most : {60'000U, 250'000U, 4'000'000U}) {
+        CAPTURE(most);
+        const std::string text = page_json(page, most);
+        CHECK(text.size() <= most);
+        const Json data = Json::parse(text, nullptr, false);
+        REQUIRE(data.is_object());
+        const std::size_t calls = test::kernels_of_rows(data).size();
+        const auto detail = test::column(data["rows"]["detail"]);
+        CHECK(detail.size() == calls);
+        const bool has_all = calls == 5000 && data["details"].size() == calls;
+        CHECK(data["recorded"]["left_out"].empty() == has_all);
+        CHECK(has_all == (most == 4'000'000U));
+        CHECK(data["details"].size() == static_cast<std::size_t>(*std::ranges::max_element(detail) + 1));
+    }
+}
+
+TEST_CASE("A page keeps its limit with findings of any length") {
+    const Recording recording;
+    std::string text = kHeader;
+    for (int i = 0; i < 100; ++i) {
+        Finding finding;
+        finding.kernel = "triton_poi_fused_" + std::to_string(i) + std::string(3000, '<');
+        finding.tensor.label = std::string(3000, '&');
+        append_finding_json(finding, text);
+    }
+    recording.write(text);
+    Page page = recording.page();
+    CHECK(page.findings.size() == 100);
+    const std::string json = page_json(page, 200'000);
+    CHECK(json.size() <= 200'000);
+    const Json data = Json::parse(json, nullptr, false);
+    REQUIRE(data.is_object());
+    CHECK(!data["recorded"]["left_out"].empty());
+    CHECK(data["recorded"]["findings"] == 100);
+}
+
+TEST_CASE("Times on the device come from the timeline") {
+    const Recording recording;
+    recording.write(many_calls(3));
+    std::ofstream(recording.folder() + "/timeline.jsonl")
+        << R"({"event":"header","format":"aoti-dbg-timeline","version":1,"pid":4242,"source":"cupti","library":"0.1.0"})"
+        << "\n"
+        << R"({"event":"span","seq":2,"kernel":"k","kind":"kernel","start_ns":100,"end_ns":350,"device":0,"stream":"0x7"})"
+        << "\n{\"event\":\"span\",\"seq\":2,\"start_ns\":400,\"end_ns\":450}\nnot JSON\n"
+        << R"({"event":"span","seq":9,"start_ns":1,"end_ns":2})"
+        << "\n";
+    const Json data = recording.data();
+    CHECK(test::column(data["rows"]["device_ns"]) == std::vector<std::int64_t>{0, 300, 0});
+    CHECK(data["kernels"][1]["time"] == "device");
+    CHECK(data["kernels"][1]["time_ns"] == 300);
+    CHECK(data["kernels"][0]["time"] == "host");
+}
+
+TEST_CASE("Hostile names are text in the page, and damaged lines are counted") {
+    const Recording recording;
+    const std::string evil = R"(</script><script>alert(1)</script>)";
+    recording.write(
+        std::string(kHeader) + R"({"event":"model","model":0,"name":")" + evil + R"(","path":"/tmp/x"})" +
+        "\n{\"event\":\"call\",\"side\":\"after\",\"kernel\":\"" + evil +
+        "\xFF\",\"run\":0,\"call\":0,\"model\":0,\"seq\":1,\"arguments\":[{\"label\":\"<img onerror=x>\","
+        "\"value\":\"<b>\"}]}\nnot JSON\n" +
+        R"({"event":"call","side":"after","kernel":"k","run":0,"call":1,"model":0,"seq":2})" + "\n");
+    Page read = recording.page();
+    const std::string page = page_with(page_json(read, kMuch));
+    const Json data = test::data_in(page);
+    REQUIRE(data.is_object());
+    CHECK(page.find("<script>alert") == std::string::npos);
+    CHECK(page.find("<img onerror") == std::string::npos);
+    CHECK(data["models"][0]["name"] == evil);
+    CHECK(test::kernels_of_rows(data) == std::vector<std::string>{evil + "\xEF\xBF\xBD", "k"});
+    CHECK(data["processes"][0]["notes"][0] == "events.jsonl: 1 damaged lines, the first is line 4");
+    CHECK(data["processes"][0]["rank"] == "3");
+}
+
+TEST_CASE("A confidential page has hashes, shapes and names only") {
+    const Recording recording;
+    std::string text = kHeader;
+    JsonlRenderer renderer;
+    JsonlRenderer::render_model({0, "/home/me/secret/model.so", "model"}, text);
+    const test::HeldTensor tensor(DType::float32, {2}, std::vector<float>{1.5F, 1234.5F});
+    const ArgumentFacts label = test::label_of("buf0");
+    const ArgumentFacts scalar = test::label_of("alpha");
+    SiteFacts site = test::site_of("triton_poi_fused_0");
+    site.python_stack = {"secret.py:3 in forward: x"};
+    for (const std::uint32_t run : {0U, 1U}) {
+        const std::vector<MeasuredArgument> arguments = {
+            tensor.measured(label, Requested::printed | Requested::hash),
+            test::scalar_of(scalar, "\"password\"")};
+        MeasuredCall event = test::call_of(EventSide::after, &site, arguments);
+        event.run = run;
+        event.sequence = run + 1;
+        renderer.render(event, text);
+    }
+    recording.write(text);
+    Page all = recording.page();
+    Page few = recording.page(true);
+    const std::string open = page_json(all, kMuch);
+    const std::string closed = page_json(few, kMuch);
+    for (const char* secret : {"1234.5", "password", "secret", "infer.py", "node7", "/home/me"}) {
+        CAPTURE(secret);
+        CHECK(open.find(secret) != std::string::npos);
+        CHECK(closed.find(secret) == std::string::npos);
+    }
+    const Json data = Json::parse(closed);
+    CHECK(data["confidential"] == true);
+    const Json& shown = data["details"][0]["after"][0];
+    CHECK(data["layouts"][0] == Json::array({0, {2}, "cpu"}));
+    CHECK(shown.size() == 11);
+    CHECK(shown[2].is_null());
+    CHECK(shown[10].get<std::string>().size() == 16);
+}
+
+TEST_CASE("A page follows no link out of the folder") {
+    const Recording recording;
+    const std::string outside = (recording.temporary.path() / "outside.jsonl").string();
+    std::ofstream(outside) << kHeader;
+    fs::create_symlink(outside, recording.folder() + "/events.jsonl");
+    CHECK(!read_page({recording.folder(), recording.folder(), false}).ok());
+    const Result<RecordedFolder> folder = RecordedFolder::open(recording.folder());
+    REQUIRE(folder.ok());
+    CHECK(!folder.value().has(recording.folder() + "/events.jsonl"));
+    CHECK(!folder.value().has(recording.folder() + "/../outside.jsonl"));
+    CHECK(!read_page({recording.folder() + "/missing", "", false}).ok());
+}
+
+TEST_CASE("Any bytes make a page") {
+    Random random(11);
+    const std::string whole = many_calls(40);
+    for (int round = 0; round < 60; ++round) {
+        const Recording recording;
+        std::string text = whole;
+        for (std::uint64_t i = random.below(20) + 1; i > 0; --i)
+            text[random.below(text.size())] = static_cast<char>(random.below(256));
+        recording.write(text.substr(0, random.below(text.size())));
+        Result<Page> page = read_page({recording.folder(), recording.folder(), round % 2 == 0});
+        if (page.ok()) CHECK(Json::parse(page_json(page.value(), kMuch), nullptr, false).is_object());
+    }
+}
+
+}  // namespace
+}  // namespace aoti_dbg::cli

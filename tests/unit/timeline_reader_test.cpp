@@ -1,0 +1,95 @@
+// timeline.jsonl read back, and any bytes read without harm.
+#include "serializer/timeline_reader.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/random.hpp"
+
+namespace aoti_dbg {
+namespace {
+
+ByteSource source_of(const std::string& text) {
+    return [text, at = std::size_t{0}](char* to, std::size_t bytes) mutable {
+        const std::size_t part = std::min(bytes, text.size() - at);
+        std::memcpy(to, text.data() + at, part);
+        at += part;
+        return part;
+    };
+}
+
+const std::string kHeader =
+    R"({"event":"header","format":"aoti-dbg-timeline","version":1,"pid":4242,"source":"cupti","library":"0.1.0"})"
+    "\n";
+const std::string kSpan =
+    R"({"event":"span","seq":40,"kernel":"triton_poi_fused_0","kind":"kernel","start_ns":1790000000000000000,)"
+    R"("end_ns":1790000000000002000,"device":1,"stream":"0x7"})"
+    "\n";
+const std::string kCopy =
+    R"({"event":"span","seq":0,"kernel":"","kind":"copy","start_ns":5,"end_ns":9,"device":0,"stream":"0x8",)"
+    R"("bytes":4096})"
+    "\n";
+const std::string kCoverage = R"({"event":"coverage","counts":{"spans":2,"lost":3}})"
+                              "\n";
+
+TEST_CASE("Spans have what the file has") {
+    TimelineReader reader(source_of(kHeader + kSpan + kCopy + kCoverage));
+    ReadSpan span;
+    REQUIRE(reader.next(span));
+    CHECK(span.sequence == 40);
+    CHECK(span.kernel == "triton_poi_fused_0");
+    CHECK(span.kind == "kernel");
+    CHECK(span.start_ns == 1790000000000000000U);
+    CHECK(span.end_ns - span.start_ns == 2000);
+    CHECK(span.device == 1);
+    CHECK(span.stream == 7);
+    REQUIRE(reader.next(span));
+    CHECK(span.sequence == 0);
+    CHECK(span.bytes == 4096);
+    CHECK_FALSE(reader.next(span));
+    CHECK(reader.pid() == 4242);
+    CHECK(reader.source() == "cupti");
+    CHECK(reader.lost() == 3);
+    CHECK(reader.damaged() == 0);
+    CHECK_FALSE(reader.is_newer());
+}
+
+TEST_CASE("Lines that are not spans are skipped and counted") {
+    std::string backwards = kCopy;
+    backwards.replace(backwards.find("\"end_ns\":9"), 10, "\"end_ns\":4");
+    TimelineReader reader(
+        source_of(kHeader + "rubbish\n" + backwards + "{\"event\":\"new\"}\n" + kSpan + kCopy.substr(0, 40)));
+    ReadSpan span;
+    REQUIRE(reader.next(span));
+    CHECK(span.sequence == 40);
+    CHECK_FALSE(reader.next(span));
+    CHECK(reader.damaged() == 3);
+}
+
+TEST_CASE("A newer version is noted") {
+    std::string newer = kHeader;
+    newer.replace(newer.find("\"version\":1"), 11, "\"version\":2");
+    TimelineReader reader(source_of(newer + kSpan));
+    ReadSpan span;
+    CHECK(reader.next(span));
+    CHECK(reader.is_newer());
+}
+
+TEST_CASE("Any bytes are read without harm") {
+    const std::string whole = kHeader + kSpan + kCopy + kCoverage;
+    Random random(39);
+    for (int round = 0; round < 2000; ++round) {
+        std::string damaged = whole;
+        for (std::uint64_t changes = 1 + random.below(4); changes > 0; --changes)
+            damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
+        TimelineReader reader(source_of(damaged));
+        ReadSpan span;
+        while (reader.next(span))
+            REQUIRE(span.start_ns <= span.end_ns);
+    }
+}
+
+}  // namespace
+}  // namespace aoti_dbg
