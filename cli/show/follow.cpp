@@ -73,7 +73,7 @@ class FollowedProcess {
         const std::string end = process_.is_replaced   ? "was replaced by another program"
                                 : process_.ended       ? "ended normally"
                                 : process_.signal != 0 ? "ended with " + signal_name(process_.signal)
-                                                       : "ended without a normal exit, as after SIGKILL";
+                                                       : "ended without a normal exit, probably by a signal";
         message(Severity::info, "process %u %s; %s shown.", process_.pid, end.c_str(),
                 counted(shown(), "event").c_str());
         if (calls_.lost() != 0)
