@@ -160,7 +160,7 @@ class Top(unittest.TestCase):
         host = json.loads(self.top("--format", "json"))
         self.assertEqual(host["time"], "host")
         self.assertEqual({one["name"]: one["time_ns"] for one in host["kernels"]}, spent)
-        self.assertIn("on the host. For device times", self.top())
+        self.assertIn("on the host. If the program uses a GPU", self.top())
         spans = recordings.add_timeline(self.recording)
         device = json.loads(self.top("--format", "json"))
         self.assertEqual(device["time"], "device")
