@@ -8,6 +8,7 @@ import pathlib
 import pty
 import subprocess
 import tempfile
+import time
 import unittest
 
 import recordings
@@ -181,8 +182,10 @@ class Top(unittest.TestCase):
         )  # fmt: skip
         self.addCleanup(waiting.wait)
         self.addCleanup(waiting.terminate)  # which reaches the program, too
-        while not list(out.glob("flight.ring")) and waiting.poll() is None:
-            pass
+        ring = out / "flight.ring"
+        # The ring has its process number when it is complete.
+        while waiting.poll() is None and not (ring.exists() and any(ring.read_bytes()[16:20])):
+            time.sleep(0.01)
         inside, outside = pty.openpty()
         shown = subprocess.Popen([recordings.tool, "top", out], stdin=outside, stdout=outside, env={**os.environ, "TERM": "xterm"})
         os.close(outside)
