@@ -72,8 +72,8 @@ int show_live(const TopRequest& request) {
         const Result<FoundProcesses> found = find(request.place);
         // The process may just have ended.
         if (!found.ok()) return 0;
-        timer.add(found.value().processes);
         const bool goes_on = is_any_running(found.value());
+        timer.add(found.value().processes, !goes_on);
         const std::size_t rows = LiveTerminal::rows();
         const std::size_t most = rows > kLinesAround + 1 ? rows - kLinesAround : 1;
         std::string text(kClearScreen);
@@ -95,7 +95,7 @@ int top(const TopRequest& request) {
     if (!request.is_json && LiveTerminal::is_possible() && is_any_running(found.value()))
         return show_live(request);
     KernelTimer timer(true);
-    timer.add(found.value().processes);
+    timer.add(found.value().processes, true);
     const KernelTimes times = timer.times();
     if (request.is_json) return print(top_json(times, request.limit));
     if (times.kernels.empty()) {
