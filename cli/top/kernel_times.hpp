@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/growing_lines.hpp"
-#include "cli/trace/process_files.hpp"
+#include "cli/process_files.hpp"
 #include "serializer/event_reader.hpp"
 #include "serializer/timeline_reader.hpp"
 

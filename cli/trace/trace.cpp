@@ -7,6 +7,7 @@
 #include "base/file_failure.hpp"
 #include "base/mapped_file.hpp"
 #include "base/message.hpp"
+#include "base/words.hpp"
 #include "cli/print.hpp"
 #include "cli/recorded_file.hpp"
 #include "cli/trace/device_spans.hpp"
@@ -23,7 +24,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 20U;
 /// Writes one process after another.
 class Traced {
   public:
-    Traced(TraceFile& file, TraceCounts& counts) : file_(file), counts_(counts) {}
+    Traced(NewFile& file, TraceCounts& counts) : file_(file), counts_(counts) {}
 
     Status add(const ProcessFiles& files) {
         files_ = &files;
@@ -149,7 +150,7 @@ class Traced {
         out_.clear();
     }
 
-    TraceFile& file_;
+    NewFile& file_;
     TraceCounts& counts_;
     std::string out_;
     TracePackets packets_{out_};
@@ -163,17 +164,14 @@ class Traced {
 
 /// "1 process, 40 calls, 12 device spans, 1 finding"
 std::string counts_text(const TraceCounts& counts) {
-    const auto part = [](std::uint64_t number, const char* one, const char* many) {
-        return std::to_string(number) + " " + (number == 1 ? one : many);
-    };
-    return part(counts.processes, "process", "processes") + ", " + part(counts.calls, "call", "calls") +
-           ", " + part(counts.spans, "device span", "device spans") + ", " +
-           part(counts.findings, "finding", "findings");
+    return std::to_string(counts.processes) + (counts.processes == 1 ? " process, " : " processes, ") +
+           counted(counts.calls, "call") + ", " + counted(counts.spans, "device span") + ", " +
+           counted(counts.findings, "finding");
 }
 
 }  // namespace
 
-Status write_trace(const std::vector<ProcessFiles>& processes, TraceFile& file, TraceCounts& counts) {
+Status write_trace(const std::vector<ProcessFiles>& processes, NewFile& file, TraceCounts& counts) {
     Traced traced(file, counts);
     for (const ProcessFiles& process : processes)
         if (Status added = traced.add(process); !added.ok()) return added;
@@ -187,8 +185,8 @@ int trace(const TraceRequest& request) {
         return 1;
     }
     const bool is_own = request.output.empty();
-    TraceFile file(is_own ? (fs::path(found.value().folder) / "trace.pftrace").string() : request.output,
-                   is_own);
+    NewFile file(is_own ? (fs::path(found.value().folder) / "trace.pftrace").string() : request.output,
+                 is_own);
     TraceCounts counts;
     Status written = file.open();
     if (written.ok()) written = write_trace(found.value().processes, file, counts);

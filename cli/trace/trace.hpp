@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cli/trace/process_files.hpp"
-#include "cli/trace/trace_file.hpp"
+#include "cli/new_file.hpp"
+#include "cli/process_files.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -22,7 +22,7 @@ struct TraceCounts {
 };
 
 /// Appends the processes to the file. Prints what it leaves out.
-Status write_trace(const std::vector<ProcessFiles>& processes, TraceFile& file, TraceCounts& counts);
+Status write_trace(const std::vector<ProcessFiles>& processes, NewFile& file, TraceCounts& counts);
 
 /// Returns the exit code.
 int trace(const TraceRequest& request);
