@@ -155,11 +155,15 @@ bool CuptiRecorder::start(const char*& why) {
         if (api_.result_string(status, &why) != cupti::kSuccess) why = "CUPTI fails";
         return false;
     }
+    has_thread_ = start_own_thread(run_thread, this);
+    if (!has_thread_) {
+        disable();
+        why = "no thread can be started";
+        return false;
+    }
     watch_for_other_profilers(api_, &give_way_to_other);
     is_on_ = true;
-    has_thread_ = start_own_thread(run_thread, this);
-    if (!has_thread_) why = "no thread can be started";
-    return has_thread_;
+    return true;
 }
 
 void* CuptiRecorder::run_thread(void* recorder) {
