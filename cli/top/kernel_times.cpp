@@ -4,8 +4,9 @@
 
 #include "cli/recorded_file.hpp"
 #include "cli/trace/argument_text.hpp"
-#include "cli/trace/host_thread.hpp"
 #include "serializer/event_words.hpp"
+#include "serializer/flight_ring_reader.hpp"
+#include "serializer/ring_clock.hpp"
 
 namespace aoti_dbg::cli {
 namespace {

@@ -72,7 +72,6 @@ class HostCalls {
     ArgumentText texts_;
     FactsCache<SiteBytes> sites_;
     FactsCache<Key> keys_;
-    FactsCache<std::uint64_t> bytes_;
     std::map<std::uint32_t, std::string> models_;
     std::unordered_map<std::uint32_t, std::unique_ptr<HostThread>> threads_;
     std::uint32_t last_tid_ = 0;
