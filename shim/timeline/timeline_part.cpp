@@ -23,10 +23,8 @@ bool has_device() {
     return api != nullptr && api->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr;
 }
 
-void say_no_timeline(const char* why) {
-    message(Severity::warn,
-            "no timeline: %s. Run without other profilers, or install CUPTI (the package nvidia-cuda-cupti).",
-            why);
+void say_no_timeline(const Obstacle& obstacle) {
+    message(Severity::warn, "no timeline: %s. %s.", obstacle.why, obstacle.remedy);
 }
 
 }  // namespace
@@ -34,8 +32,8 @@ void say_no_timeline(const char* why) {
 CuptiRecorder* TimelinePart::start() {
     const RelaxedCapture relaxed(*driver_api());
     const cupti::Api* const api = cupti::find_api();
-    if (const char* const why = CuptiRecorder::obstacle(api); why != nullptr) {
-        say_no_timeline(why);
+    if (const Obstacle obstacle = CuptiRecorder::obstacle(api); obstacle.why != nullptr) {
+        say_no_timeline(obstacle);
         return nullptr;
     }
     Result<std::unique_ptr<TimelineOutput>> output = TimelineOutput::create(folder_, "cupti");
@@ -46,9 +44,10 @@ CuptiRecorder* TimelinePart::start() {
     }
     TimelineOutput* const file = output.value().release();
     auto* const recorder = new (std::nothrow) CuptiRecorder(*api, *file);
-    const char* why = "out of memory";
-    if (recorder == nullptr || !recorder->start(why)) {
-        say_no_timeline(why);
+    const Obstacle obstacle =
+        recorder == nullptr ? Obstacle{"out of memory", "Free memory"} : recorder->start();
+    if (obstacle.why != nullptr) {
+        say_no_timeline(obstacle);
         file->close();
         return nullptr;
     }
