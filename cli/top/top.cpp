@@ -13,6 +13,7 @@
 #include "cli/top/top_text.hpp"
 #include "cli/whole_number.hpp"
 #include "serializer/flight_ring_format.hpp"
+#include "triage/gather/recorded_processes.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -35,20 +36,16 @@ std::string ring_of(const std::string& pid) {
     return {};
 }
 
-bool is_running(const ProcessFiles& process) {
+bool is_process_running(const ProcessFiles& process) {
     if (process.ring.empty()) return false;
     RecordedFile file(process.ring.c_str());
     ring::FileHeader header{};
     if (file.read(reinterpret_cast<char*>(&header), sizeof header) != sizeof header) return false;
-    if (header.magic != ring::kMagic || header.ended != 0 || header.signal != 0) return false;
-    header.program[sizeof header.program - 1] = '\0';
-    std::error_code failed;
-    const fs::path program = fs::read_symlink("/proc/" + std::to_string(process.pid) + "/exe", failed);
-    return !failed && program == header.program;
+    return header.magic == ring::kMagic && is_running(header);
 }
 
 bool is_any_running(const FoundProcesses& found) {
-    return std::ranges::any_of(found.processes, is_running);
+    return std::ranges::any_of(found.processes, is_process_running);
 }
 
 Result<FoundProcesses> find(const std::string& place) {
