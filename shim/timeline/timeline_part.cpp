@@ -17,8 +17,14 @@
 namespace aoti_dbg {
 namespace {
 
-bool has_device() {
+/// Looks for the driver now and then, because that locks the loader and searches folders while the driver is
+/// not loaded.
+bool has_device(TimedThread& thread, bool is_launch) {
+    constexpr std::uint64_t kLookEvery = 100'000'000;
+    if (thread.looked_ns != 0 && !is_launch && unix_nanoseconds() - thread.looked_ns < kLookEvery)
+        return false;
     const DriverApi* const api = driver_api();
+    thread.looked_ns = api == nullptr ? unix_nanoseconds() : 0;
     CUcontext context = nullptr;
     return api != nullptr && api->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr;
 }
@@ -55,9 +61,9 @@ CuptiRecorder* TimelinePart::start() {
     return recorder;
 }
 
-CallTimes* TimelinePart::times_of(TimedThread& thread) {
+CallTimes* TimelinePart::times_of(TimedThread& thread, bool is_launch) {
     if (thread.is_asked) return thread.times;
-    if (!has_device()) return nullptr;
+    if (!has_device(thread, is_launch)) return nullptr;
     thread.is_asked = true;
     if (recorder_.get([this] { return start(); }) == nullptr) return nullptr;
     thread.times = output_.load()->add_thread(static_cast<std::uint32_t>(pthread_self()), unix_nanoseconds());
