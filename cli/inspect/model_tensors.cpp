@@ -88,6 +88,23 @@ std::string writer_of(const RunBody& run, std::string_view name) {
     return {};
 }
 
+/// Returns the layout of a returned tensor. Also follows views with names of their own:
+/// `auto buf32 = ...reinterpret_tensor_wrapper(buf8, ...); buf8.reset();  // reuse`.
+TensorLayout layout_at_end(const WrapperInfo& info, TensorName tensor) {
+    const auto last = static_cast<std::uint32_t>(info.run.sites.size() - 1);
+    const std::vector<SharedMemory>& all = info.run.shared_memory;
+    for (auto shared = all.rbegin(); shared != all.rend(); ++shared) {
+        if (shared->name != tensor.name) continue;
+        if (std::ranges::find(info.inputs, tensor.name) != info.inputs.end()) break;
+        tensor.name = shared->of;
+        if (shared->how != SharedMemory::How::view) continue;
+        if (!shared->layout || shared->layout->sizes.empty()) return {};
+        if (!tensor.view) tensor.view = shared->layout;
+        if (tensor.view->dtype.empty()) tensor.view->dtype = shared->layout->dtype;
+    }
+    return layout_of(info, last, tensor);
+}
+
 /// Returns the ranges of the symbols that are a size of an input.
 Ranges ranges_of(const std::vector<ModelTensor>& inputs) {
     Ranges ranges;
@@ -148,8 +165,7 @@ std::vector<ModelOutput> outputs_of(const WrapperInfo& info) {
         output.value = info.run.outputs[i].name;
         output.writer = writer_of(info.run, output.value);
         if (info.run.sites.empty()) continue;
-        const auto last = static_cast<std::uint32_t>(info.run.sites.size() - 1);
-        set_layout(layout_of(info, last, info.run.outputs[i]), ranges, output.tensor);
+        set_layout(layout_at_end(info, info.run.outputs[i]), ranges, output.tensor);
     }
     return outputs;
 }
