@@ -35,11 +35,11 @@ std::size_t widest(const std::vector<Item>& items, std::size_t count, const Name
     return std::min(width, kWidestName);
 }
 
-std::string range_text(const TensorSize& size) {
+std::string range_text(const TensorSize& size, std::size_t dimension) {
     if (!size.least && !size.most) return {};
     if (size.least == size.most) return {};
     std::string text = size.least ? std::to_string(*size.least) + " ≤ " : std::string();
-    text += size.text == "?" ? "size" : size.text;
+    text += size.text == "?" ? "dim " + std::to_string(dimension) : size.text;
     return text + (size.most ? " ≤ " + std::to_string(*size.most) : std::string());
 }
 
@@ -93,8 +93,9 @@ std::string inputs_text(const InspectedModel& model, bool is_all) {
     for (std::size_t i = 0; i < section.shown(); ++i) {
         const ModelTensor& input = model.inputs[i];
         std::vector<std::string> facts;
-        for (const TensorSize& size : input.sizes)
-            if (const std::string range = range_text(size); !range.empty()) facts.push_back(range);
+        for (std::size_t at = 0; at < input.sizes.size(); ++at)
+            if (const std::string range = range_text(input.sizes[at], at); !range.empty())
+                facts.push_back(range);
         if (const std::string strides = strides_text(input); !strides.empty()) facts.push_back(strides);
         if (!input.device.empty()) facts.push_back("on " + input.device);
         if (!input.place.empty()) facts.push_back("is " + input.place);

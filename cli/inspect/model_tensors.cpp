@@ -50,6 +50,20 @@ const InputGuard* guard_at(const WrapperInfo& info, std::size_t position) {
     return found == info.input_guards.end() ? nullptr : &*found;
 }
 
+/// Returns "2*s39" for arg9_1_size_1, if the source has `int64_t s39 = (1.0/2.0)*arg9_1_size_1;`.
+std::string by_symbols(const RunBody& run, const std::string& size) {
+    constexpr std::string_view kBegin = "(1.0/";
+    constexpr std::string_view kMiddle = ".0)*";
+    for (const auto& [symbol, text] : run.symbols) {
+        const std::size_t middle = text.find(kMiddle);
+        if (!text.starts_with(kBegin) || middle == std::string::npos) continue;
+        const std::string factor = text.substr(kBegin.size(), middle - kBegin.size());
+        const bool is_number = factor.find_first_not_of("0123456789") == std::string::npos;
+        if (is_number && text.substr(middle + kMiddle.size()) == size) return factor + "*" + symbol;
+    }
+    return size;
+}
+
 /// Describes an input by the code that uses it, and by its check.
 ModelTensor input_at(const WrapperInfo& info, std::size_t position) {
     ModelTensor facts;
@@ -58,7 +72,7 @@ ModelTensor input_at(const WrapperInfo& info, std::size_t position) {
     const InputGuard* const guard = guard_at(info, position);
     facts.has_sizes = layout.has_sizes;
     for (const std::string& text : plain(layout.sizes))
-        facts.sizes.push_back(size_of(text, {}));
+        facts.sizes.push_back(size_of(by_symbols(info.run, text), {}));
     for (const std::string& text : plain(layout.strides))
         facts.strides.push_back(text);
     if (guard == nullptr) return facts;
