@@ -6,6 +6,7 @@
 #include "base/words.hpp"
 #include "cli/inspect/inspect.hpp"
 #include "cli/inspect/model_kernels.hpp"
+#include "model/python_stack.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -157,20 +158,6 @@ std::string names_text(const std::vector<std::string>& names, bool is_all) {
     return joined(some, ", ") + (count < names.size() ? ", ..." : "");
 }
 
-/// Returns the innermost place of a stack trace that is not in PyTorch itself: models.py, line 75, in
-/// forward.
-std::string place_in_model(const std::string& stack) {
-    constexpr std::string_view kBegin = "File \"";
-    std::string place;
-    for (std::size_t at = stack.find(kBegin); at != std::string::npos; at = stack.find(kBegin, at + 1)) {
-        std::string one = stack.substr(at, stack.find('\n', at) - at);
-        if (place.empty() || one.find("/site-packages/torch/") == std::string::npos) place = std::move(one);
-    }
-    place.erase(0, std::min(kBegin.size(), place.size()));
-    const std::size_t quote = place.find('"');
-    return quote == std::string::npos ? place : place.erase(quote, 1);
-}
-
 std::string kernel_text(const ModelKernel& kernel, bool is_all) {
     std::string calls = kernel.calls == 0 ? "?" : std::to_string(kernel.calls);
     std::string facts = word_of(kernel.kind);
@@ -183,7 +170,8 @@ std::string kernel_text(const ModelKernel& kernel, bool is_all) {
     detail("ATen", names_text(kernel.aten, is_all));
     detail("nodes", names_text(kernel.nodes, is_all));
     for (const std::string& stack : kernel.stack_traces) {
-        detail("Python", place_in_model(stack));
+        const std::vector<PythonLine> lines = read_python_stack(stack);
+        if (!lines.empty()) detail("Python", text_of(own_line(lines)));
         if (!is_all) break;
     }
     return text;

@@ -17,11 +17,6 @@
 namespace aoti_dbg::cli {
 namespace {
 
-std::string_view text_of(const PackagedFile* file) {
-    const std::string_view text = file == nullptr ? std::string_view() : file->text();
-    return text.size() > kLargestFile ? std::string_view() : text;
-}
-
 /// Reads {"AOTI_DEVICE_KEY": "cuda", "AOTI_COMPUTE_CAPABILITY": "90"}. Ignores anything else.
 std::map<std::string, std::string, std::less<>> read_metadata(std::string_view text) {
     std::map<std::string, std::string, std::less<>> values;

@@ -90,17 +90,39 @@ ModelTensor input_at(const WrapperInfo& info, std::size_t position) {
     return facts;
 }
 
-/// Returns the name of the last call that writes the tensor, or an empty text.
-std::string writer_of(const RunBody& run, std::string_view name) {
-    const auto writes = [name](const Argument& argument) {
-        const bool is_it = std::ranges::any_of(
-            argument.tensors, [name](const TensorName& tensor) { return tensor.name == name; });
-        return is_it && (argument.role == Role::writes || argument.role == Role::updates);
-    };
-    for (auto site = run.sites.rbegin(); site != run.sites.rend(); ++site)
-        if (std::ranges::any_of(site->arguments, writes)) return site->name;
-    return {};
-}
+/// Finds which call writes the memory of a tensor last.
+class Writers {
+  public:
+    explicit Writers(const WrapperInfo& info) : run_(info.run) {
+        for (const SharedMemory& shared : run_.shared_memory)
+            // A misaligned input is replaced by a copy.
+            if (std::ranges::find(info.inputs, shared.name) == info.inputs.end())
+                owners_[shared.name] = owner_of(shared.of);
+    }
+
+    /// Returns the name of the call, or an empty text if it is unknown.
+    [[nodiscard]] std::string writer_of(std::string_view name) const {
+        const std::string_view owner = owner_of(name);
+        const auto writes = [&](const Argument& argument) {
+            if (argument.role != Role::writes && argument.role != Role::updates) return false;
+            return std::ranges::any_of(
+                argument.tensors, [&](const TensorName& tensor) { return owner_of(tensor.name) == owner; });
+        };
+        for (auto site = run_.sites.rbegin(); site != run_.sites.rend(); ++site)
+            if (std::ranges::any_of(site->arguments, writes))
+                return site->region == kNone ? site->name : std::string();
+        return {};
+    }
+
+  private:
+    [[nodiscard]] std::string_view owner_of(std::string_view name) const {
+        const auto found = owners_.find(name);
+        return found == owners_.end() ? name : found->second;
+    }
+
+    const RunBody& run_;
+    std::map<std::string_view, std::string_view> owners_;
+};
 
 /// Returns the layout of a returned tensor. Also follows views with names of their own:
 /// `auto buf32 = ...reinterpret_tensor_wrapper(buf8, ...); buf8.reset();  // reuse`.
@@ -169,6 +191,7 @@ std::vector<ModelTensor> inputs_of(const WrapperInfo& info) {
 
 std::vector<ModelOutput> outputs_of(const WrapperInfo& info) {
     const Ranges ranges = ranges_of(inputs_of(info));
+    const Writers writers(info);
     std::vector<ModelOutput> outputs;
     const std::size_t count = std::max(info.output_names.size(), info.run.outputs.size());
     for (std::size_t i = 0; i < count; ++i) {
@@ -177,7 +200,7 @@ std::vector<ModelOutput> outputs_of(const WrapperInfo& info) {
         if (output.tensor.name.empty()) output.tensor.name = "output" + std::to_string(i);
         if (i >= info.run.outputs.size()) continue;
         output.value = info.run.outputs[i].name;
-        output.writer = writer_of(info.run, output.value);
+        if (!output.value.empty()) output.writer = writers.writer_of(output.value);
         if (info.run.sites.empty()) continue;
         set_layout(layout_at_end(info, info.run.outputs[i]), ranges, output.tensor);
     }
