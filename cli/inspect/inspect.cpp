@@ -63,20 +63,22 @@ const char* why_empty(OpenedPackage::Kind kind) {
 /// Says why no model has the source of the kernel.
 int refuse_kernel(const std::vector<ModelKernel>& kernels, const std::string& kernel) {
     const auto found = std::ranges::find(kernels, kernel, &ModelKernel::name);
-    std::string why;
-    if (found == kernels.end()) {
+    const bool is_known = found != kernels.end();
+    const bool is_generated =
+        is_known && (found->kind == SiteKind::cpp || found->kind == SiteKind::triton ||
+                     found->kind == SiteKind::user_triton || found->kind == SiteKind::device_kernel);
+    std::string why = "the package has no source of it.";
+    // A run prints some ops as at::_ops::cumsum::call.
+    if (kernel.starts_with("at::_ops::") || (is_known && !is_generated)) {
+        why += " Ops are part of PyTorch.";
+    } else if (!is_known) {
         std::vector<std::string> names;
         for (const ModelKernel& one : kernels)
             if (std::ranges::find(names, one.name) == names.end()) names.push_back(one.name);
         why = "the model has no such kernel." + did_you_mean(kernel, names);
         const std::size_t more = names.size() - std::min(names.size(), kMostNames);
         names.resize(names.size() - more);
-        why += " It has: " + joined(names, ", ") + (more == 0 ? "." : ", ...");
-    } else {
-        const bool is_generated = found->kind == SiteKind::cpp || found->kind == SiteKind::triton ||
-                                  found->kind == SiteKind::user_triton;
-        why = is_generated ? "the package has no source of it."
-                           : "the package has no source of it. Ops are part of PyTorch.";
+        if (!names.empty()) why += " It has: " + joined(names, ", ") + (more == 0 ? "." : ", ...");
     }
     error_message(ErrorCode::no_match, "cannot print the source of kernel %s: %s", clean_text(kernel).c_str(),
                   clean_text(why).c_str());
