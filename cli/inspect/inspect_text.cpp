@@ -115,12 +115,13 @@ std::string outputs_text(const InspectedModel& model, bool is_all) {
     const std::size_t width = widest(model.outputs, section.shown(), name);
     for (std::size_t i = 0; i < section.shown(); ++i) {
         const ModelOutput& output = model.outputs[i];
+        const bool is_none = output.value == kNoOutput;
+        const std::string shape = is_none ? kNoOutput : shape_text(output.tensor);
         std::vector<std::string> facts;
         if (!output.tensor.place.empty()) facts.push_back("at " + output.tensor.place);
-        if (!output.value.empty()) facts.push_back("is " + output.value);
+        if (!output.value.empty() && !is_none) facts.push_back("is " + output.value);
         if (!output.writer.empty()) facts.push_back("from " + output.writer);
-        text += line("", column(output.tensor.name, width) + "  " +
-                             column(shape_text(output.tensor), facts.empty() ? 0 : 20) +
+        text += line("", column(output.tensor.name, width) + "  " + column(shape, facts.empty() ? 0 : 20) +
                              (facts.empty() ? "" : "  ") + joined(facts, ", "));
     }
     return text + section.rest();

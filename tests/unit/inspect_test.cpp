@@ -103,6 +103,20 @@ TEST_CASE("An output that is a view has its own sizes and the writer of its memo
     CHECK(output.writer == "cpp_fused_add_native_layer_norm_sum_0");
 }
 
+TEST_CASE("An output that the run leaves empty is None") {
+    std::string source = source_of("dynamic_batch.released");
+    const std::string returned = "    output_handles[1] = buf5.release();\n";
+    REQUIRE(has(source, returned));
+    source.erase(source.find(returned), returned.size());
+    const InspectedModel model = model_of({{kFolder + "c1.wrapper.cpp", source}});
+    REQUIRE(model.outputs.size() == 2);
+    CHECK(model.outputs[1].value == "None");
+    CHECK(has(inspect_text({model}, "x", false), "output1  None\n"));
+    // A cut source does not say so.
+    const InspectedModel cut = model_of({{kFolder + "c1.wrapper.cpp", source.substr(0, source.rfind('}'))}});
+    CHECK(cut.outputs[1].value.empty());
+}
+
 TEST_CASE("A size that the source derives a symbol from is shown by the symbol") {
     std::string source = source_of("dynamic_batch.released") + source_of("dynamic_batch.checks");
     const std::string symbol = "int64_t s77 = arg2_1_size[0];";
