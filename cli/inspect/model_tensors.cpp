@@ -90,28 +90,26 @@ ModelTensor input_at(const WrapperInfo& info, std::size_t position) {
     return facts;
 }
 
-/// Finds which call writes the memory of a tensor last.
+/// Knows which call writes the memory of each tensor last.
 class Writers {
   public:
-    explicit Writers(const WrapperInfo& info) : run_(info.run) {
-        for (const SharedMemory& shared : run_.shared_memory)
+    explicit Writers(const WrapperInfo& info) {
+        for (const SharedMemory& shared : info.run.shared_memory)
             // A misaligned input is replaced by a copy.
             if (std::ranges::find(info.inputs, shared.name) == info.inputs.end())
                 owners_[shared.name] = owner_of(shared.of);
+        for (const CallSite& site : info.run.sites)
+            for (const Argument& argument : site.arguments)
+                if (argument.role == Role::writes || argument.role == Role::updates)
+                    for (const TensorName& tensor : argument.tensors)
+                        writers_[owner_of(tensor.name)] = &site;
     }
 
-    /// Returns the name of the call, or an empty text if it is unknown.
+    /// Returns the name of the call, or an empty text if it is unknown or may not happen.
     [[nodiscard]] std::string writer_of(std::string_view name) const {
-        const std::string_view owner = owner_of(name);
-        const auto writes = [&](const Argument& argument) {
-            if (argument.role != Role::writes && argument.role != Role::updates) return false;
-            return std::ranges::any_of(
-                argument.tensors, [&](const TensorName& tensor) { return owner_of(tensor.name) == owner; });
-        };
-        for (auto site = run_.sites.rbegin(); site != run_.sites.rend(); ++site)
-            if (std::ranges::any_of(site->arguments, writes))
-                return site->region == kNone ? site->name : std::string();
-        return {};
+        const auto found = writers_.find(owner_of(name));
+        if (found == writers_.end() || found->second->region != kNone) return {};
+        return found->second->name;
     }
 
   private:
@@ -120,8 +118,8 @@ class Writers {
         return found == owners_.end() ? name : found->second;
     }
 
-    const RunBody& run_;
     std::map<std::string_view, std::string_view> owners_;
+    std::map<std::string_view, const CallSite*> writers_;
 };
 
 /// Returns the layout of a returned tensor. Also follows views with names of their own:

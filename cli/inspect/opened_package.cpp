@@ -127,7 +127,7 @@ Result<OpenedPackage> OpenedPackage::open_file(const std::string& path, Kind kin
     }
     std::ranges::sort(found);
     for (const std::string& file : found)
-        (void)opened.add(file);  // may belong to somebody else
+        (void)opened.add(file);  // may be unrelated
     return opened;
 }
 
