@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clean_text.hpp"
+#include "base/compiled_function.hpp"
 #include "serializer/event_words.hpp"
 #include "serializer/number_text.hpp"
 
@@ -110,7 +111,7 @@ void HostCalls::write_site(const MeasuredCall& call) {
         sites_.make_room();
         known = &sites_.add(site.number);
     }
-    if (known->generation == packets_.generation()) {
+    if (known->generation == packets_.generation() && known->model == call.model) {
         packets_.append(known->bytes);
         return;
     }
@@ -122,11 +123,18 @@ void HostCalls::write_site(const MeasuredCall& call) {
     annotate_unless_empty(packets_, "symbol", site.symbol);
     if (site.line != 0) packets_.annotate("line", site.line);
     annotate_unless_empty(packets_, "source", site.source);
+    SiteFacts completed = site;
+    if (process_.origins != nullptr) process_.origins->complete(call.model, completed);
+    write_origin(completed);
+    known->bytes = packets_.copy_from(start);
+    known->generation = packets_.generation();
+    known->model = call.model;
+}
+
+void HostCalls::write_origin(const SiteFacts& site) {
     annotate_unless_empty(packets_, "source nodes", joined(site.source_nodes, ", "));
     annotate_unless_empty(packets_, "original ATen", joined(site.original_aten, ", "));
     annotate_unless_empty(packets_, "Python", joined(site.python_stack, " | "));
-    known->bytes = packets_.copy_from(start);
-    known->generation = packets_.generation();
 }
 
 /// Starts the event of a call, which stays open for its arguments.
@@ -188,6 +196,12 @@ void HostCalls::enter_record(HostThread& thread, const TimedRecord& timed) {
     if (record.call != ring::kNoCall) packets_.annotate("call", record.call);
     if (record.stream != 0) packets_.annotate_shared("stream", hex_text(record.stream));
     if (record.result != 0) packets_.annotate_shared("result", std::to_string(record.result));
+    if (process_.origins != nullptr && record.call != ring::kNoCall) {
+        SiteFacts site;
+        site.kernel = process_.ring->name(record.name);
+        process_.origins->complete(record.model, site);
+        write_origin(site);
+    }
     packets_.end_event();
     thread.push(slice);
 }
@@ -327,10 +341,12 @@ void HostCalls::add_call(const ReadEvent& event) {
     }
 }
 
-void HostCalls::add_finding(const Finding& finding) {
+void HostCalls::add_finding(Finding finding) {
+    if (process_.origins != nullptr) process_.origins->complete(finding);
     const std::uint64_t track = trace_id(process_.index, kFindings, 0);
     if (!std::exchange(has_findings_track_, true))
         packets_.add_track(track, trace_id(process_.index, kProcess, 0), "findings");
+    const bool is_compiled = is_compiled_function(finding.model_name);
     std::string sentence = finding_sentence(finding);
     if (constexpr std::string_view kOwn = "aoti-dbg "; sentence.starts_with(kOwn))
         sentence.erase(0, kOwn.size());
@@ -341,7 +357,11 @@ void HostCalls::add_finding(const Finding& finding) {
     if (finding.line != 0) packets_.annotate("line", finding.line);
     annotate_unless_empty(packets_, "source nodes", joined(finding.source_nodes, ", "));
     annotate_unless_empty(packets_, "original ATen", joined(finding.original_aten, ", "));
-    annotate_unless_empty(packets_, "Python", joined(finding.python_stack, " | "));
+    annotate_unless_empty(
+        packets_, "Python",
+        joined(finding.python_lines.empty() && !is_compiled ? finding.python_stack : finding.python_lines,
+               " | "));
+    if (is_compiled) annotate_unless_empty(packets_, "caller", joined(finding.python_stack, " | "));
     packets_.annotate("seq", finding.sequence);
     annotate_unless_empty(packets_, "tensor", finding.tensor.label);
     annotate_unless_empty(packets_, "expected", finding.expected);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "cli/trace/argument_text.hpp"
+#include "cli/trace/call_origins.hpp"
 #include "cli/trace/host_thread.hpp"
 #include "cli/trace/trace_names.hpp"
 #include "cli/trace/trace_packets.hpp"
@@ -24,6 +25,7 @@ struct HostProcess {
     std::uint32_t pid = 0;
     bool has_device_spans = false;         // so launches get arrows
     const ring::Contents* ring = nullptr;  // null: none
+    CallOrigins* origins = nullptr;        // null: only the recording itself says where kernels come from
 };
 
 class HostCalls {
@@ -32,7 +34,7 @@ class HostCalls {
 
     void add_model(const ModelFacts& model);
     void add_call(const ReadEvent& event);
-    void add_finding(const Finding& finding);
+    void add_finding(Finding finding);
     /// Adds what only the ring has, and ends what is open.
     void finish();
     /// Returns the number of calls.
@@ -42,6 +44,7 @@ class HostCalls {
     /// What each start of a call repeats: a name, a category and annotations, as bytes of the trace.
     struct SiteBytes {
         std::uint32_t generation = ~0U;
+        std::uint32_t model = ~0U;  // two models may have the same site
         std::string bytes;
     };
     struct Key {
@@ -63,6 +66,7 @@ class HostCalls {
     void enter_run_of(HostThread& thread, std::uint32_t run, std::uint32_t model, std::uint32_t depth,
                       std::uint64_t time_ns);
     void write_site(const MeasuredCall& call);
+    void write_origin(const SiteFacts& site);
     void write_start(HostThread& thread, const MeasuredCall& call);
     void write_arguments(std::string_view group, const ReadEvent& event);
     void write_counters(std::uint64_t time_ns);
