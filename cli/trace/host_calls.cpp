@@ -29,17 +29,7 @@ void annotate_unless_empty(TracePackets& packets, std::string_view key, const st
 }  // namespace
 
 HostCalls::HostCalls(TracePackets& packets, const HostProcess& process)
-    : packets_(packets), process_(process) {}
-
-void HostCalls::add_model(const ModelFacts& model) {
-    models_[model.number] = model.name;
-}
-
-std::string HostCalls::model_name(std::uint32_t model) const {
-    const auto known = models_.find(model);
-    if (known != models_.end() && !known->second.empty()) return known->second;
-    return model == kUnknown || model == ring::kNoModel ? "model" : "model " + std::to_string(model);
-}
+    : packets_(packets), process_(process), models_(process.ring) {}
 
 HostThread& HostCalls::add_thread(std::uint32_t tid) {
     std::vector<TimedRecord> records;
@@ -49,7 +39,8 @@ HostThread& HostCalls::add_thread(std::uint32_t tid) {
             if (thread.tid != tid) continue;
             for (const ring::Record& record : thread.records)
                 records.push_back({&record, clock.unix_ns(record.begin_ticks),
-                                   record.end_ticks == 0 ? 0 : clock.unix_ns(record.end_ticks)});
+                                   record.end_ticks == 0 ? 0 : clock.unix_ns(record.end_ticks),
+                                   thread.line_of(record)});
         }
         std::ranges::sort(records, {}, [](const TimedRecord& one) { return one.record->seq; });
         std::erase_if(records, [](const TimedRecord& one) { return one.begin_ns == 0; });
@@ -76,13 +67,17 @@ void HostCalls::begin_run(HostThread& thread, const OpenSlice& slice, std::uint3
                           std::uint64_t time_ns, const ReadEvent* event) {
     const std::uint64_t time = thread.advance(time_ns);
     packets_.begin_event(Type::begin, thread.track(), time);
-    packets_.name(model_name(model));
+    packets_.name(models_.of(model));
     packets_.category("model");
     packets_.end_event();
     packets_.begin_event(Type::begin, thread.track(), time);
     packets_.name("run " + std::to_string(slice.run));
     packets_.category("run");
     if (slice.sequence != 0) packets_.annotate("seq", slice.sequence);
+    if (const TimedRecord* const record = thread.record_of(slice.sequence); record != nullptr) {
+        const CompiledRun compiled = compiled_run_of(process_.ring->name(record->record->name));
+        annotate_unless_empty(packets_, "caller", std::string(compiled.caller));
+    }
     if (event != nullptr && !event->call.name_only) write_arguments("inputs", *event);
     packets_.end_event();
     thread.push(slice);
@@ -196,9 +191,11 @@ void HostCalls::enter_record(HostThread& thread, const TimedRecord& timed) {
     if (record.call != ring::kNoCall) packets_.annotate("call", record.call);
     if (record.stream != 0) packets_.annotate_shared("stream", hex_text(record.stream));
     if (record.result != 0) packets_.annotate_shared("result", std::to_string(record.result));
+    if (timed.line != 0) packets_.annotate("line", timed.line);
     if (process_.origins != nullptr && record.call != ring::kNoCall) {
         SiteFacts site;
         site.kernel = process_.ring->name(record.name);
+        site.line = timed.line;
         process_.origins->complete(record.model, site);
         write_origin(site);
     }
@@ -264,6 +261,7 @@ void HostCalls::end_call(HostThread& thread, const ReadEvent& event) {
     std::size_t index = thread.find(call.sequence);
     if (index == thread.open().size()) {
         // The recording lacks its start. The ring may have it.
+        ++calls_;
         const TimedRecord* const record = thread.record_of(call.sequence);
         OpenSlice slice;
         slice.sequence = call.sequence;

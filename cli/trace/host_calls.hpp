@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include "cli/trace/argument_text.hpp"
 #include "cli/trace/call_origins.hpp"
 #include "cli/trace/host_thread.hpp"
+#include "cli/trace/model_names.hpp"
 #include "cli/trace/trace_names.hpp"
 #include "cli/trace/trace_packets.hpp"
 #include "serializer/event_reader.hpp"
@@ -32,7 +32,7 @@ class HostCalls {
   public:
     HostCalls(TracePackets& packets, const HostProcess& process);
 
-    void add_model(const ModelFacts& model);
+    void add_model(const ModelFacts& model) { models_.add(model); }
     void add_call(const ReadEvent& event);
     void add_finding(Finding finding);
     /// Adds what only the ring has, and ends what is open.
@@ -55,7 +55,6 @@ class HostCalls {
 
     HostThread& thread_of(std::uint64_t thread);
     HostThread& add_thread(std::uint32_t tid);
-    std::string model_name(std::uint32_t model) const;
 
     void begin_run(HostThread& thread, const OpenSlice& slice, std::uint32_t model, std::uint64_t time_ns,
                    const ReadEvent* event);
@@ -77,7 +76,7 @@ class HostCalls {
     FactsCache<SiteBytes> sites_;
     FactsCache<Key> keys_;
     FactsCache<std::uint64_t> bytes_;
-    std::map<std::uint32_t, std::string> models_;
+    ModelNames models_;
     std::unordered_map<std::uint32_t, std::unique_ptr<HostThread>> threads_;
     std::uint32_t last_tid_ = 0;
     HostThread* last_thread_ = nullptr;
