@@ -22,7 +22,7 @@ constexpr const char* kExamples =
 }  // namespace
 
 void ReportCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Report how a program ended, or write a page about a recording.", kExamples);
+    CLI::App& own = declare(app, "Report how a program ended, or write an HTML page.", kExamples);
     add_value(own, {"directory", "The output directory. Default: aoti_dbg/latest."}, folder_);
     add_value(own, torch_trace_option(), torch_trace_);
     add_switch(own, {"--html", "Write a page about the recording instead: verdict, calls, tensors."},
