@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/words.hpp"
 #include "cli/page/findings_json.hpp"
 #include "cli/page/page_text.hpp"
 #include "cli/page/row_json.hpp"
@@ -13,11 +14,6 @@ namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::size_t kReserve = 4096;  // for the list of what is left out, and the ends of lists
-
-/// A whole number and a noun.
-std::string counted(std::uint64_t count, const char* noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 /// Returns the rows by importance: those that something happened in, then the others in order.
 std::vector<std::uint32_t> by_importance(const Page& page) {

@@ -80,8 +80,9 @@ class RowFileReader {
         std::vector<std::string> paths;
         for (fs::directory_iterator entry(place, failed), end; !failed && entry != end;
              entry.increment(failed)) {
-            if (!entry->path().filename().string().starts_with("launches") || entry->is_symlink()) continue;
             std::error_code unreadable;
+            if (!entry->path().filename().string().starts_with("launches") || entry->is_symlink(unreadable))
+                continue;
             for (fs::directory_iterator file(entry->path(), unreadable), last; !unreadable && file != last;
                  file.increment(unreadable))
                 if (file->path().extension() == ".json") paths.push_back(file->path().string());
