@@ -66,7 +66,7 @@ int print_kernel(const std::vector<ModelFiles>& models, const InspectRequest& re
     const bool is_known = std::ranges::find(names, request.kernel) != names.end();
     const std::size_t more = names.size() - std::min(names.size(), kMostNames);
     names.resize(names.size() - more);
-    std::string why = "the package has no source of it. Ops are part of PyTorch.";
+    std::string why = "the package does not contain it. Ops are part of PyTorch.";
     if (!is_known)
         why = "the model has no such kernel. It has: " + joined(names, ", ") + (more == 0 ? "." : ", ...");
     error_message(ErrorCode::no_match, "cannot print the source of kernel %s: %s",

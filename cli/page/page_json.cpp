@@ -100,7 +100,7 @@ class PageText {
         }
         has_layouts_ = list.size() + text.size() < most_ / 3;
         if (has_layouts_) return text + list + "]";
-        left_out_.emplace_back("tensors of calls, which have too many different shapes");
+        left_out_.emplace_back("all tensors, because they have too many different shapes");
         return ",\"dtypes\":[],\"layouts\":[]";
     }
 
@@ -212,7 +212,7 @@ bool shorten(Page& page) {
     page.verdict.report.clear();
     for (PageProcess& process : page.processes)
         process.notes.clear();
-    page.left_out.assign(1, "sources, and some of the findings: the folder has them");
+    page.left_out.assign(1, "sources and some findings: the output folder has them");
     return page.sources.size() + page.findings.size() + page.processes.size() + page.rows.models.size() < all;
 }
 

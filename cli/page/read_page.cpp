@@ -69,11 +69,10 @@ void note_limits(Page& page) {
     const PageRows& rows = page.rows;
     if (rows.calls_beyond != 0)
         page.left_out.push_back(std::to_string(rows.calls_beyond) + " calls beyond the first " +
-                                std::to_string(kMostRows) + " places in the models");
+                                std::to_string(kMostRows) + " distinct calls");
     if (rows.sequences_beyond != 0)
         page.left_out.push_back("device times of " + std::to_string(rows.sequences_beyond) + " calls");
-    if (rows.points_beyond != 0)
-        page.left_out.emplace_back("statistics of later runs, in the charts over runs");
+    if (rows.points_beyond != 0) page.left_out.emplace_back("later runs in the charts");
     if (rows.values_beyond != 0) page.left_out.emplace_back("elements of some small tensors");
     if (rows.layouts_beyond != 0) page.left_out.emplace_back("shapes of some tensors");
     std::uint64_t shown = 0;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clean_text.hpp"
+#include "base/words.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -98,7 +99,7 @@ std::string top_table(const KernelTimes& times, std::size_t most, std::size_t co
                                                "(AOTI_DBG_TIMELINE=1) records device times.\n");
     text += aligned(rows);
     if (shown < times.kernels.size())
-        text += std::to_string(times.kernels.size() - shown) + " more kernels. --limit shows them.\n";
+        text += counted(times.kernels.size() - shown, "more kernel") + ". Raise --limit to list all.\n";
     return text;
 }
 

@@ -45,7 +45,7 @@ void complete_buffer(CUctx_st* context, std::uint32_t stream, std::uint8_t* buff
     try {
         now->complete(context, stream, buffer, used);
     } catch (...) {
-        message(Severity::warn, "out of memory: some kernels are missing in the timeline. Free memory.");
+        message(Severity::warn, "out of memory: some kernels are missing from the timeline. Free memory.");
     }
 }
 
@@ -158,7 +158,7 @@ bool CuptiRecorder::start(const char*& why) {
     watch_for_other_profilers(api_, &give_way_to_other);
     is_on_ = true;
     has_thread_ = start_own_thread(run_thread, this);
-    if (!has_thread_) why = "no thread can be started";
+    if (!has_thread_) why = "cannot start a thread";
     return has_thread_;
 }
 
@@ -189,7 +189,7 @@ void CuptiRecorder::finish() {
     if (!has_thread_ || recorder() != this) return;
     sem_post(&finish_);
     if (!wait_until(finished_, in_nanoseconds(kLongestFlush)))
-        message(Severity::warn, "CUPTI does not answer. The timeline lacks its last kernels.");
+        message(Severity::warn, "CUPTI does not respond. The timeline lacks its last kernels.");
 }
 
 void CuptiRecorder::give_way() {
@@ -199,8 +199,8 @@ void CuptiRecorder::give_way() {
     disable();
     api_.flush_all(cupti::kFlushForced);
     message(Severity::warn,
-            "another profiler, such as torch.profiler, starts to use CUPTI. The timeline ends here. For the "
-            "whole timeline, run without that profiler.");
+            "another profiler, such as torch.profiler, starts to use CUPTI. The timeline ends here. For a "
+            "full timeline, run without that profiler.");
 }
 
 void CuptiRecorder::request(std::uint8_t** buffer, std::size_t* bytes) {
