@@ -7,15 +7,14 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  aoti-dbg inspect model.pt2                            inputs, weights, kernels\n"
+    "  aoti-dbg inspect model.pt2                            inputs and kernels\n"
     "  aoti-dbg inspect model.pt2 --kernel cpp_fused_relu_0  the source of a kernel\n"
     "  aoti-dbg inspect --format json model.pt2 | jq '.models[0].inputs'\n";
 
 }  // namespace
 
 void InspectCommand::add_to(CLI::App& app) {
-    CLI::App& own =
-        declare(app, "Print the inputs, kernels and constants of a model without running it.", kExamples);
+    CLI::App& own = declare(app, "Print the inputs, kernels and constants of a model.", kExamples);
     add_value(own, {"model", "A package (.pt2), an unpacked one, a model's .so or its wrapper source."},
               model_);
     add_value(own, {"--kernel", "Print the source of this kernel instead.", "NAME"}, kernel_);

@@ -87,13 +87,14 @@ void note_limits(Page& page) {
 
 Result<Page> read_page(const PageRequest& request) {
     Result<RecordedFolder> opened = RecordedFolder::open(request.folder);
-    if (!opened.ok()) return opened.status();
+    if (!opened.ok())
+        return Status::error(opened.status().message() + ". Pass the output directory (AOTI_DBG_OUT)");
     const RecordedFolder& folder = opened.value();
     const std::vector<PageProcessFiles> processes = processes_in(folder);
     if (processes.empty())
         return Status::error(
             "no process is recorded in " + request.folder +
-            ". Give the output directory (AOTI_DBG_OUT), which holds flight.ring or events.jsonl");
+            ". Pass the output directory (AOTI_DBG_OUT), which contains flight.ring or events.jsonl");
     Page page;
     page.folder = folder.path();
     page.is_confidential = request.is_confidential;

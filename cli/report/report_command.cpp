@@ -17,16 +17,17 @@ constexpr const char* kExamples =
     "  aoti-dbg report                            the newest run below aoti_dbg\n"
     "  aoti-dbg report /var/tmp/serving/20261121-093000-4242\n"
     "  aoti-dbg report --html                     write a page for a browser\n"
-    "  aoti-dbg report before/ after/ --html      the same, with the differences at the top\n";
+    "  aoti-dbg report before/ after/ --html      the same, with differences\n";
 
 }  // namespace
 
 void ReportCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Report how a program ended, or write a recording as a page.", kExamples);
-    add_value(own, {"directory", "The output directory. Default: aoti_dbg/latest."}, folder_);
+    CLI::App& own = declare(app, "Report how a program ended, or write an HTML page.", kExamples);
+    add_value(own,
+              {"directory", "The output directory. With --html, two to compare. Default: aoti_dbg/latest."},
+              folder_);
     add_value(own, torch_trace_option(), torch_trace_);
-    add_switch(own, {"--html", "Write a page with the verdict, calls and tensors instead."},
-               is_html_);
+    add_switch(own, {"--html", "Write a page with the verdict, calls and tensors instead."}, is_html_);
     add_switch(
         own,
         {"--confidential",
