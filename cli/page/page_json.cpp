@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t kReserve = 4096;  // for the list of what is left out, and the ends of lists
 
-/// A whole number and a noun.
+/// Returns "1 call" or "3 calls".
 std::string counted(std::uint64_t count, const char* noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// Returns the rows by importance: those that something happened in, then the others in order.
+/// Returns the rows by importance: first those with a finding, NaN or failure, then the others in order.
 std::vector<std::uint32_t> by_importance(const Page& page) {
     const auto has_event = [&](std::uint32_t row) {
         return (page.rows.rows[row].flags & (kHasNan | kHasFinding | kFailed | kDidNotEnd)) != 0;

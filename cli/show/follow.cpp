@@ -41,7 +41,7 @@ std::string events_beside(const std::string& ring) {
     return (path.parent_path() / name).string();
 }
 
-/// One process, with what was printed of it.
+/// One process, and how much of it was printed.
 class FollowedProcess {
   public:
     FollowedProcess(RecordedProcess process, const FollowRequest& request)
@@ -68,7 +68,7 @@ class FollowedProcess {
 
     [[nodiscard]] std::uint64_t shown() const { return calls_.shown() + (events_ ? events_->shown() : 0); }
 
-    /// Says on standard error how it ended.
+    /// Prints on standard error how the process ended.
     void conclude() const {
         const std::string end = process_.is_replaced   ? "was replaced by another program"
                                 : process_.ended       ? "ended normally"
@@ -135,7 +135,7 @@ class Following {
     }
 
   private:
-    /// Finds further processes, and which of the known ones have ended.
+    /// Finds new processes, and which of the known ones have ended.
     void search() {
         const std::vector<RecordedProcess> found = recorded_processes(folder(), 0);
         const bool is_any_running =

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{256} * 1024;
 constexpr std::size_t kMostAtOnce = std::size_t{32} << 20U;  // more than the longest line that is read
 
-// The reader takes the end of its source for the end of the file. This line, which is no event, makes it
+// The reader treats the end of its source as the end of the file. This line, which is not an event, makes it
 // return instead.
 constexpr std::string_view kPause = "{\"event\":\"pause\"}\n";
 

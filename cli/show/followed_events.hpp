@@ -34,7 +34,7 @@ class GrowingLines {
     std::size_t complete_ = 0;  // so much of `text_` is complete lines
 };
 
-/// Prints the events of one process as they come.
+/// Prints the events of one process as they are recorded.
 class FollowedEvents {
   public:
     FollowedEvents(const std::string& path, OutputFormat format, std::optional<std::uint64_t> thread,

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kNarrowestName = 20;
 
-/// "12.345 ms"
+/// Returns "12.345 ms".
 std::string time_text(double nanoseconds) {
     struct Unit {
         double length;
@@ -28,7 +28,7 @@ std::string time_text(double nanoseconds) {
     return text.data();
 }
 
-/// "12.3 %"
+/// Returns "12.3 %".
 std::string share_text(std::uint64_t part, std::uint64_t whole) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.1f %%",
@@ -36,7 +36,7 @@ std::string share_text(std::uint64_t part, std::uint64_t whole) {
     return text.data();
 }
 
-/// Bytes of all calls in a second of their time; 0 if unknown.
+/// Returns the bytes that the calls move per second of their time, or 0 if unknown.
 double bytes_per_second(const KernelTime& kernel) {
     if (kernel.bytes == 0 || kernel.time_ns == 0) return 0;
     return static_cast<double>(kernel.bytes) * static_cast<double>(kernel.count) /

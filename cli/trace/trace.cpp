@@ -161,7 +161,7 @@ class Traced {
     bool is_described_ = false;
 };
 
-/// "1 process, 40 calls, 12 device spans, 1 finding"
+/// Returns "1 process, 40 calls, 12 device spans, 1 finding".
 std::string counts_text(const TraceCounts& counts) {
     const auto part = [](std::uint64_t number, const char* one, const char* many) {
         return std::to_string(number) + " " + (number == 1 ? one : many);

@@ -168,7 +168,7 @@ void* CuptiRecorder::run_thread(void* recorder) {
     return nullptr;
 }
 
-/// Flushes now and then, so that calls are not overwritten before their work is delivered, and that
+/// Flushes every 0.25 s, so that calls are not overwritten before their work is delivered, and that
 /// little is lost if the process is killed.
 void CuptiRecorder::run() {
     bool is_over = false;

@@ -24,7 +24,7 @@ class CuptiRecorder {
     /// `output` must outlive this object, which is never freed.
     CuptiRecorder(const cupti::Api& api, TimelineOutput& output);
 
-    /// Returns false if CUPTI refuses, and sets `why` to its words.
+    /// Returns false if CUPTI refuses, and sets `why` to its reason.
     bool start(const char*& why);
 
     /// Delivers what has ended, closes the output, and returns within two seconds. Allocates nothing.
