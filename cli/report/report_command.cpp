@@ -45,7 +45,7 @@ void ReportCommand::add_to(CLI::App& app) {
 
 int ReportCommand::run_html() const {
     if (program_.size() > 1)
-        return refuse("expected one directory or two, got also " + aoti_dbg::quoted(program_[1]) + ".");
+        return refuse("expected at most two directories, also got " + aoti_dbg::quoted(program_[1]) + ".");
     return html_report(
         {folder_, program_.empty() ? "" : program_.front(), output_, is_confidential_, torch_trace_});
 }
@@ -57,7 +57,7 @@ int ReportCommand::run() {
     const pid_t pid = whole_number<pid_t>(process_).value_or(0);
     if (pid == 0 && program_.empty()) return report(folder_, torch_trace_);
     if (pid == 0)
-        return refuse("expected one directory, got also " + aoti_dbg::quoted(program_.front()) + ".");
+        return refuse("expected one directory, also got " + aoti_dbg::quoted(program_.front()) + ".");
     EndingProcess process{folder_, pid,      whole_number<std::uint64_t>(since_unix_ns_).value_or(0),
                           {},      program_, is_start_};
     if (process.command.empty()) process.command.push_back("unknown");
