@@ -72,7 +72,7 @@ std::string plain_sentence(const Page& page) {
         runs += process.runs;
         calls += process.calls;
     }
-    if (page.rows.rows.empty()) return "no call of a model is recorded";
+    if (page.rows.rows.empty()) return "no model call is recorded";
     return "no finding in " + counted(runs, "run") + " with " + counted(calls, "call");
 }
 

@@ -159,7 +159,7 @@ class RowFileReader {
     void note_histograms() {
         if (std::exchange(has_noted_, true)) return;
         page_.left_out.emplace_back(
-            "histograms and statistics of further files: aoti-dbg show FILE.pt prints them");
+            "histograms and statistics of the other files: aoti-dbg show FILE.pt prints them");
     }
 
     const RecordedFolder& folder_;

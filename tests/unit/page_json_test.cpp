@@ -200,7 +200,7 @@ TEST_CASE("Hostile names are text in the page, and damaged lines are counted") {
     CHECK(page.find("<img onerror") == std::string::npos);
     CHECK(data["models"][0]["name"] == evil);
     CHECK(test::kernels_of_rows(data) == std::vector<std::string>{evil + "\xEF\xBF\xBD", "k"});
-    CHECK(data["processes"][0]["notes"][0] == "events.jsonl: 1 damaged lines, the first is line 4");
+    CHECK(data["processes"][0]["notes"][0] == "events.jsonl: 1 damaged line, the first is line 4");
     CHECK(data["processes"][0]["rank"] == "3");
 }
 
