@@ -32,14 +32,14 @@ std::string shape_text(const FindingTensor& tensor) {
     return text + "]";
 }
 
-/// Without the code, which is a member of its own.
+/// Returns the sentence without the code, which is its own member.
 std::string sentence_of(const Finding& finding) {
     std::string text = finding_sentence(finding);
     const std::size_t end = text.starts_with("aoti-dbg ") ? text.find(": ") : std::string::npos;
     return end == std::string::npos ? text : text.substr(end + 2);
 }
 
-/// What a confidential page says instead of the sentence, which can have values.
+/// Returns a sentence for a confidential page. The finding's own sentence can contain values.
 std::string confidential_sentence(const Finding& finding) {
     const std::string& label = finding.tensor.label;
     const std::string at = finding.kernel.empty() ? "" : " at " + finding.kernel;
@@ -62,7 +62,7 @@ void append_tensor(const FindingTensor& tensor, bool is_confidential, std::strin
     out += '}';
 }
 
-/// Where each call is shown: the call that made what the finding is about.
+/// Returns the call that wrote the tensor of the finding.
 std::string writer_of(const Finding& finding) {
     if (finding.kernel.empty() || finding.kernel == kModelInputs) return {};
     return finding.call == kNoCallNumber ? finding.kernel

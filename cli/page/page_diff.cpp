@@ -30,13 +30,15 @@ std::string sentence_of(const compare::Comparison& comparison) {
     const auto add = [&](std::uint64_t count, const char* noun, const char* of_one, const char* of_many) {
         if (count != 0) parts.push_back(counted(count, noun) + " " + (count == 1 ? of_one : of_many));
     };
+    // The inputs come first, because everything else can follow from them.
+    add(comparison.runs_with_other_inputs, "run", "has different inputs", "have different inputs");
     add(comparison.diverge, "call", "begins to differ", "begin to differ");
-    add(comparison.follow, "call", "follows with other inputs", "follow with other inputs");
-    add(comparison.runs_with_other_inputs, "run", "has other inputs", "have other inputs");
-    add(comparison.runs_with_other_outputs, "run", "has other outputs", "have other outputs");
-    add(comparison.only_first_runs + comparison.only_second_runs, "run", "has no partner", "have no partner");
-    add(comparison.only_first_calls + comparison.only_second_calls, "call", "has no partner",
-        "have no partner");
+    add(comparison.follow, "call", "passes a difference on", "pass a difference on");
+    add(comparison.runs_with_other_outputs, "run", "has different outputs", "have different outputs");
+    add(comparison.only_first_runs + comparison.only_second_runs, "run", "has no counterpart",
+        "have no counterpart");
+    add(comparison.only_first_calls + comparison.only_second_calls, "call", "has no counterpart",
+        "have no counterpart");
     return "different: " + joined(parts, ", ") + "; compared " + what;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/words.hpp"
 #include "cli/page/findings_json.hpp"
 #include "cli/page/page_text.hpp"
 #include "cli/page/row_json.hpp"
@@ -14,12 +15,7 @@ namespace {
 
 constexpr std::size_t kReserve = 4096;  // for the list of what is left out, and the ends of lists
 
-/// A whole number and a noun.
-std::string counted(std::uint64_t count, const char* noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-/// Returns the rows by importance: those that something happened in, then the others in order.
+/// Returns the rows by importance: first those with a finding, NaN or failure, then the others in order.
 std::vector<std::uint32_t> by_importance(const Page& page) {
     const auto has_event = [&](std::uint32_t row) {
         return (page.rows.rows[row].flags & (kHasNan | kHasFinding | kFailed | kDidNotEnd)) != 0;
@@ -100,7 +96,7 @@ class PageText {
         }
         has_layouts_ = list.size() + text.size() < most_ / 3;
         if (has_layouts_) return text + list + "]";
-        left_out_.emplace_back("tensors of calls, which have too many different shapes");
+        left_out_.emplace_back("all tensors, because they have too many different shapes");
         return ",\"dtypes\":[],\"layouts\":[]";
     }
 
@@ -212,7 +208,7 @@ bool shorten(Page& page) {
     page.verdict.report.clear();
     for (PageProcess& process : page.processes)
         process.notes.clear();
-    page.left_out.assign(1, "sources, and some of the findings: the folder has them");
+    page.left_out.assign(1, "sources and some findings: the output folder has them");
     return page.sources.size() + page.findings.size() + page.processes.size() + page.rows.models.size() < all;
 }
 

@@ -72,10 +72,7 @@ std::string plain_sentence(const Page& page) {
         runs += process.runs;
         calls += process.calls;
     }
-    const auto counted = [](std::uint64_t count, const char* noun) {
-        return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-    };
-    if (page.rows.rows.empty()) return "no call of a model is recorded";
+    if (page.rows.rows.empty()) return "no model call is recorded";
     return "no finding in " + counted(runs, "run") + " with " + counted(calls, "call");
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/clean_text.hpp"
+#include "base/words.hpp"
 #include "cli/diff/index_events.hpp"
 #include "cli/page/read_timeline.hpp"
 #include "cli/recorded_file.hpp"
@@ -111,7 +112,7 @@ class ProcessReader {
     void note_gaps(const std::string& name, const ReadNotes& notes) {
         const auto add = [&](const std::string& text) { process_.notes.push_back(name + ": " + text); };
         if (notes.damaged != 0)
-            add(std::to_string(notes.damaged) + " damaged lines, the first is line " +
+            add(counted(notes.damaged, "damaged line") + ", the first is line " +
                 std::to_string(notes.first_damaged));
         if (notes.is_cut) add("the last line is incomplete");
         if (notes.is_newer) add("a newer aoti-dbg wrote it, so some of it is missing here");

@@ -80,8 +80,9 @@ class RowFileReader {
         std::vector<std::string> paths;
         for (fs::directory_iterator entry(place, failed), end; !failed && entry != end;
              entry.increment(failed)) {
-            if (!entry->path().filename().string().starts_with("launches") || entry->is_symlink()) continue;
             std::error_code unreadable;
+            if (!entry->path().filename().string().starts_with("launches") || entry->is_symlink(unreadable))
+                continue;
             for (fs::directory_iterator file(entry->path(), unreadable), last; !unreadable && file != last;
                  file.increment(unreadable))
                 if (file->path().extension() == ".json") paths.push_back(file->path().string());
@@ -158,7 +159,7 @@ class RowFileReader {
     void note_histograms() {
         if (std::exchange(has_noted_, true)) return;
         page_.left_out.emplace_back(
-            "histograms and statistics of further files: aoti-dbg show FILE.pt prints them");
+            "histograms and statistics of the other files: aoti-dbg show FILE.pt prints them");
     }
 
     const RecordedFolder& folder_;

@@ -173,7 +173,7 @@ class Page(PageCase):
 
     def test_a_confidential_page_says_so(self):
         self.browser.open(self.page("confidential"), "#row=12")
-        self.assertIn("This page leaves out values and statistics", self.browser.one("#notices").text)
+        self.assertIn("It leaves out all other values and statistics", self.browser.one("#notices").text)
         self.assertIn("fc4992d34e73306b", self.browser.one("#pane").text)
 
 

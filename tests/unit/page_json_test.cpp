@@ -96,6 +96,7 @@ TEST_CASE("A text of a recording cannot leave the script element or become marku
 TEST_CASE("A column is as short as possible and gives the same numbers") {
     CHECK(column_json({}) == "[]");
     CHECK(column_json({1, 5, 2}) == "[1,5,2]");
+    CHECK(column_json({INT64_MIN, INT64_MAX}) == "[-9223372036854775808,9223372036854775807]");
     CHECK(column_json(std::vector<std::int64_t>(1000, 7)) == R"({"rle":[7,1000]})");
     std::vector<std::int64_t> numbers;
     for (int i = 0; i < 1000; ++i)
@@ -199,7 +200,7 @@ TEST_CASE("Hostile names are text in the page, and damaged lines are counted") {
     CHECK(page.find("<img onerror") == std::string::npos);
     CHECK(data["models"][0]["name"] == evil);
     CHECK(test::kernels_of_rows(data) == std::vector<std::string>{evil + "\xEF\xBF\xBD", "k"});
-    CHECK(data["processes"][0]["notes"][0] == "events.jsonl: 1 damaged lines, the first is line 4");
+    CHECK(data["processes"][0]["notes"][0] == "events.jsonl: 1 damaged line, the first is line 4");
     CHECK(data["processes"][0]["rank"] == "3");
 }
 
