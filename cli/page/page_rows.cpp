@@ -155,10 +155,15 @@ std::uint32_t PageRows::find(std::uint32_t model, std::uint32_t call, std::strin
     return kNoIndex32;
 }
 
+void PageRows::keep_run(std::uint32_t index, std::uint32_t run) {
+    PageRow& row = rows[index];
+    if (row.run == run && row.lock < 2) row.lock = 2;
+}
+
 void PageRows::add_finding(std::uint32_t index, std::uint32_t run) {
     PageRow& row = rows[index];
     row.flags |= kHasFinding;
-    if (row.run == run && row.lock < 2) row.lock = 2;
+    keep_run(index, run);
     ++kernels[sites[row.site].kernel].findings;
 }
 

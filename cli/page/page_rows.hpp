@@ -157,6 +157,8 @@ class PageRows {
     void finish_sequences();
     /// Adds up bytes, after all calls.
     void finish();
+    /// Lets the row show this run, if it is the last one so far and no earlier one matters more.
+    void keep_run(std::uint32_t row, std::uint32_t run);
     /// Marks what a finding is about.
     void add_finding(std::uint32_t row, std::uint32_t run);
 
