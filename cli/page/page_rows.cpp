@@ -67,6 +67,17 @@ void take_statistics(const TensorStatistics& statistics, RowTensor& tensor) {
     tensor.maximum = real.all.maximum.as_double();
 }
 
+std::vector<std::size_t> series_tensors(const PageSite& site, const std::vector<RowTensor>& tensors) {
+    std::vector<std::size_t> chosen;
+    for (const bool is_written : {true, false})
+        for (std::size_t i = 0; i < tensors.size() && chosen.size() < RowSeries::kMostTensors; ++i) {
+            const Role role = site.arguments[tensors[i].argument].role;
+            if ((role == Role::writes || role == Role::makes || role == Role::updates) == is_written)
+                chosen.push_back(i);
+        }
+    return chosen;
+}
+
 std::uint32_t PageRows::row_index(std::uint32_t site, std::uint32_t model, std::uint32_t call,
                                   EventSide side) {
     const std::uint64_t key = place_key(site, call, side);
@@ -290,7 +301,7 @@ void PageRows::take_series(PageRow& row, std::uint32_t run, const std::vector<Ro
     const std::size_t before = row.series->points().size();
     if (row.series->wants(rows.size() <= kFewRows ? kSeriesOfFew : kSeriesOfMany)) {
         series_scratch_.clear();
-        for (std::size_t i = 0; i < std::min(tensors.size(), RowSeries::kMostTensors); ++i) {
+        for (const std::size_t i : series_tensors(sites[row.site], tensors)) {
             const RowTensor& tensor = tensors[i];
             series_scratch_.push_back({tensor.mean, tensor.deviation, tensor.minimum, tensor.maximum,
                                        tensor.nan, tensor.has_moments});

@@ -90,6 +90,8 @@ struct RowTensor {
 };
 
 void take_statistics(const TensorStatistics& statistics, RowTensor& tensor);
+/// Returns the indices of the tensors that have statistics over runs: a few, what the call writes first.
+std::vector<std::size_t> series_tensors(const PageSite& site, const std::vector<RowTensor>& tensors);
 
 /// The memory of an argument in the row's last run.
 struct ArgumentPlace {

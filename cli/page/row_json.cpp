@@ -203,7 +203,8 @@ void RowJson::append_tensors(std::string_view name, const std::vector<RowTensor>
     out += '[';
     for (const RowTensor& tensor : tensors)
         append_tensor(tensor, page_.is_confidential,
-                      tensor.layout == kNoIndex32 || page_.rows.layouts[tensor.layout].bytes <= kFewBytes, out);
+                      tensor.layout == kNoIndex32 || page_.rows.layouts[tensor.layout].bytes <= kFewBytes,
+                      out);
     out += ']';
 }
 
@@ -310,10 +311,11 @@ std::string RowJson::series(std::uint32_t index) const {
     std::string text = "\"series\":{\"runs\":";
     append_column({series.runs().begin(), series.runs().end()}, text);
     text += ",\"tensors\":[";
-    for (std::size_t i = 0; i < std::min(series.tensors(), tensors.size()); ++i) {
+    const std::vector<std::size_t> chosen = series_tensors(page_.rows.sites[row.site], tensors);
+    for (std::size_t i = 0; i < std::min(series.tensors(), chosen.size()); ++i) {
         append_comma(text);
         text += '{';
-        append_count_member("argument", tensors[i].argument, text);
+        append_count_member("argument", tensors[chosen[i]].argument, text);
         append_text_member("side", side_word(is_after), text);
         std::array<std::vector<double>, 4> reals;
         std::vector<std::int64_t> nan;

@@ -203,6 +203,17 @@ TEST_CASE("A series of many runs keeps few of them, at equal distances") {
     }
 }
 
+TEST_CASE("The series of a call has what it writes, wherever that is among the arguments") {
+    PageSite site;
+    std::vector<RowTensor> tensors(5);
+    for (std::uint16_t i = 0; i < tensors.size(); ++i) {
+        site.arguments.push_back({"buf" + std::to_string(i), "", "", i < 4 ? Role::reads : Role::writes, i});
+        tensors[i].argument = i;
+    }
+    CHECK(series_tensors(site, tensors) == std::vector<std::size_t>{4, 0, 1});
+    CHECK(series_tensors(site, {}).empty());
+}
+
 TEST_CASE("The median of many times is that of a few of them") {
     Samples samples;
     CHECK(samples.median() == 0);
