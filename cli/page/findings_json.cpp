@@ -95,7 +95,8 @@ void append_finding(const Page& page, const PageFinding& one, const RowJson& row
     append_count_member("count", one.count, out);
     append_some_text("suppression", cut_text(finding.suppression), out);
     if (!page.is_confidential) {
-        append_some_text("repeat", cut_text(one.repeat), out);
+        // A command without its end would do something else.
+        if (one.repeat == cut_text(one.repeat)) append_some_text("repeat", one.repeat, out);
         append_some_text("expected", cut_text(finding.expected), out);
         append_some_text("found", cut_text(finding.found), out);
         append_some_text("advice", cut_text(finding.advice), out);
@@ -156,7 +157,7 @@ void append_verdict(const PageVerdict& verdict, bool is_confidential, std::strin
     append_name("verdict", out);
     out += '{';
     append_text_member("state", verdict.state, out);
-    append_some_text("sentence", verdict.sentence, out);
+    append_some_text("sentence", cut_text(verdict.sentence), out);
     append_some_text("code", verdict.code, out);
     append_some_text("class", verdict.kind, out);
     if (!is_confidential) {

@@ -166,6 +166,24 @@ TEST_CASE("A page keeps its limit with findings of any length") {
     CHECK(data["recorded"]["findings"] == 100);
 }
 
+TEST_CASE("A page keeps its limit with many processes that have long commands") {
+    const Recording recording;
+    for (int pid = 1; pid <= 20; ++pid) {
+        std::string text = kHeader;
+        text.replace(text.find("infer.py"), 8, std::string(20'000, '&'));
+        text.replace(text.find("4242"), 4, std::to_string(pid));
+        std::ofstream(recording.folder() + "/events-" + std::to_string(pid) + ".jsonl") << text;
+    }
+    Page page = recording.page();
+    REQUIRE(page.processes.size() == 20);
+    const std::string json = page_json(page, 200'000);
+    CHECK(json.size() <= 200'000);
+    const Json data = Json::parse(json, nullptr, false);
+    REQUIRE(data.is_object());
+    CHECK(data["processes"].size() == 20);
+    CHECK(!data["recorded"]["left_out"].empty());
+}
+
 TEST_CASE("Times on the device come from the timeline") {
     const Recording recording;
     recording.write(many_calls(3));
