@@ -272,10 +272,13 @@ void PageRows::take_arguments(PageRow& row, const MeasuredCall& call) {
         RowTensor& tensor = scratch_.emplace_back(row_tensor(argument));
         tensor.argument = own;
         tensor.layout = layout_index(*argument.tensor);
-        const bool is_written = call.side == EventSide::inputs || facts.role == Role::writes ||
-                                facts.role == Role::makes || facts.role == Role::updates;
-        const bool is_read =
-            call.side != EventSide::inputs && facts.role != Role::writes && facts.role != Role::makes;
+        // At the end of a run, its outputs were made by calls before.
+        const bool is_output = call.side == EventSide::outputs;
+        const bool is_written = call.side == EventSide::inputs ||
+                                (!is_output && (facts.role == Role::writes || facts.role == Role::makes ||
+                                                facts.role == Role::updates));
+        const bool is_read = is_output || (call.side != EventSide::inputs && facts.role != Role::writes &&
+                                           facts.role != Role::makes);
         take_place(row, i, {own, is_written, is_read, tensor.layout, argument.address});
         if (!tensor.is_measured) continue;
         row.flags &= static_cast<std::uint8_t>(~kNothingMeasured);

@@ -334,6 +334,21 @@ TEST_CASE("A difference is linked to the row of its model, once") {
     CHECK(page.rows.models[site.model].number == 1);
 }
 
+TEST_CASE("A page without findings says in how many rows NaN are") {
+    const Recording recording;
+    std::string text = kHeader;
+    JsonlRenderer renderer;
+    const test::HeldTensor tensor(DType::float32, {2}, std::vector<float>{1.5F, __builtin_nanf("")});
+    const ArgumentFacts label = test::label_of("buf0");
+    const SiteFacts site = test::site_of("k");
+    const std::vector<MeasuredArgument> arguments = {tensor.measured(label)};
+    renderer.render(test::call_of(EventSide::after, &site, arguments), text);
+    recording.write(text);
+    const Json verdict = recording.data()["verdict"];
+    CHECK(verdict["state"] == "clean");
+    CHECK(verdict["sentence"].get<std::string>().ends_with("; NaN in 1 row of the table"));
+}
+
 TEST_CASE("A finding has a command for a shell, or none") {
     const auto repeat = [](const std::string& command, const std::string& kind) {
         std::string text =
