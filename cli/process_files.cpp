@@ -101,7 +101,7 @@ Result<FoundProcesses> find_processes(const std::string& place) {
     const fs::file_status status = fs::status(place, failed);
     if (!fs::exists(status))
         return Status::error("cannot open " + place +
-                             ": no such file or directory. Give an output directory (AOTI_DBG_OUT)");
+                             ": no such file or directory. Pass an output directory (AOTI_DBG_OUT)");
     FoundProcesses found{place, {}};
     if (!fs::is_directory(status)) {
         const fs::path path(place);

@@ -99,7 +99,7 @@ std::string inputs_text(const InspectedModel& model, bool is_all) {
                 facts.push_back(range);
         if (const std::string strides = strides_text(input); !strides.empty()) facts.push_back(strides);
         if (!input.device.empty()) facts.push_back("on " + input.device);
-        if (!input.place.empty()) facts.push_back("is " + input.place);
+        if (!input.place.empty()) facts.push_back("passed as " + input.place);
         text +=
             line("", column(input.name, width) + "  " + column(shape_text(input), facts.empty() ? 0 : 20) +
                          (facts.empty() ? "" : "  ") + joined(facts, ", "));
@@ -118,9 +118,9 @@ std::string outputs_text(const InspectedModel& model, bool is_all) {
         const bool is_none = output.value == kNoOutput;
         const std::string shape = is_none ? kNoOutput : shape_text(output.tensor);
         std::vector<std::string> facts;
-        if (!output.tensor.place.empty()) facts.push_back("at " + output.tensor.place);
-        if (!output.value.empty() && !is_none) facts.push_back("is " + output.value);
-        if (!output.writer.empty()) facts.push_back("from " + output.writer);
+        if (!output.tensor.place.empty()) facts.push_back("returned at " + output.tensor.place);
+        if (!output.value.empty() && !is_none) facts.push_back(output.value);
+        if (!output.writer.empty()) facts.push_back("written by " + output.writer);
         text += line("", column(output.tensor.name, width) + "  " + column(shape, facts.empty() ? 0 : 20) +
                              (facts.empty() ? "" : "  ") + joined(facts, ", "));
     }
@@ -190,7 +190,7 @@ std::string kernels_text(const InspectedModel& model, bool is_all) {
     }
     std::string sum = std::to_string(model.kernels.size());
     if (!is_known) sum += ", number of calls unknown";
-    if (is_known && calls != 0) sum += ", " + counted(calls, "call") + " in a run";
+    if (is_known && calls != 0) sum += ", " + counted(calls, "call") + " per run";
     if (conditional != 0) sum += ", " + std::to_string(conditional) + " in a branch or loop";
     std::string text = section.head(sum);
     for (std::size_t i = 0; i < section.shown(); ++i)
@@ -235,7 +235,7 @@ std::string model_text(const InspectedModel& model, bool is_all) {
     std::string text = line("model", model.name.empty() ? "(unnamed)" : model.name);
     text += line("compiled", compiled_text(model));
     const bool is_readable = model.library && model.library->problem.empty();
-    if (is_readable && model.library->release != 0) text += line("by", release_text(*model.library));
+    if (is_readable && model.library->release != 0) text += line("release", release_text(*model.library));
     text += line("files", files_text(model));
     if (model.library && !is_readable) text += line("", "the library " + model.library->problem);
     text += inputs_text(model, is_all) + outputs_text(model, is_all) + constants_text(model, is_all) +

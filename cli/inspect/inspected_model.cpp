@@ -122,7 +122,7 @@ void set_printer(std::string_view source, InspectedModel& facts) {
 
 void set_checks(std::string_view source, const WrapperInfo& info, InspectedModel& facts) {
     if (!info.input_guards.empty())
-        facts.checks.emplace_back("checks of the inputs, off unless AOTI_RUNTIME_CHECK_INPUTS=1");
+        facts.checks.emplace_back("input checks, off unless AOTI_RUNTIME_CHECK_INPUTS=1");
     constexpr std::string_view kNanCheck = "aoti_torch_check_inf_and_nan";
     const std::size_t nan_checks = count_of(source, std::string(kNanCheck) + "(");
     if (nan_checks != 0)

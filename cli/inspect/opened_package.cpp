@@ -110,7 +110,7 @@ Result<OpenedPackage> OpenedPackage::open_file(const std::string& path, Kind kin
     OpenedPackage opened(kind, path);
     const fs::path own(path);
     const std::string folder = own.has_parent_path() ? own.parent_path().native() + "/" : std::string();
-    // Files of others lie there, too.
+    // The folder can contain other files.
     const bool is_shared = is_temporary_folder(folder);
     const std::string name = own.filename();
     std::error_code failed;

@@ -57,11 +57,10 @@ void note_limits(Page& page) {
     const PageRows& rows = page.rows;
     if (rows.calls_beyond != 0)
         page.left_out.push_back(std::to_string(rows.calls_beyond) + " calls beyond the first " +
-                                std::to_string(kMostRows) + " places in the models");
+                                std::to_string(kMostRows) + " distinct calls");
     if (rows.sequences_beyond != 0)
         page.left_out.push_back("device times of " + std::to_string(rows.sequences_beyond) + " calls");
-    if (rows.points_beyond != 0)
-        page.left_out.emplace_back("statistics of later runs, in the charts over runs");
+    if (rows.points_beyond != 0) page.left_out.emplace_back("later runs in the charts");
     if (rows.values_beyond != 0) page.left_out.emplace_back("elements of some small tensors");
     if (rows.layouts_beyond != 0) page.left_out.emplace_back("shapes of some tensors");
     std::uint64_t shown = 0;
@@ -76,13 +75,14 @@ void note_limits(Page& page) {
 
 Result<Page> read_page(const PageRequest& request) {
     Result<RecordedFolder> opened = RecordedFolder::open(request.folder);
-    if (!opened.ok()) return opened.status();
+    if (!opened.ok())
+        return Status::error(opened.status().message() + ". Pass the output directory (AOTI_DBG_OUT)");
     const RecordedFolder& folder = opened.value();
     const std::vector<PageProcessFiles> processes = processes_in(folder);
     if (processes.empty())
         return Status::error(
             "no process is recorded in " + request.folder +
-            ". Give the output directory (AOTI_DBG_OUT), which holds flight.ring or events.jsonl");
+            ". Pass the output directory (AOTI_DBG_OUT), which contains flight.ring or events.jsonl");
     Page page;
     page.folder = folder.path();
     page.is_confidential = request.is_confidential;

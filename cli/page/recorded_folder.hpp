@@ -18,9 +18,9 @@ class RecordedFolder {
     /// Fails if there is no such folder.
     static Result<RecordedFolder> open(const std::string& place);
 
-    /// Without links.
+    /// Returns the path of the folder, without links.
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// Whether it is a plain file in or below the folder, reached without a link.
+    /// Returns true for a plain file in or below the folder that is reached without a link.
     [[nodiscard]] bool has(const std::string& path) const;
     /// Returns the files with the start and end of the name, in order, at most a few folders deep.
     [[nodiscard]] std::vector<std::string> files(std::string_view begin, std::string_view end) const;

@@ -7,7 +7,7 @@
 namespace aoti_dbg::cli {
 namespace {
 
-// The reader takes the end of its source for the end of the file. This line, which is no event, makes it
+// The reader treats the end of its source as the end of the file. This line, which is not an event, makes it
 // return instead.
 constexpr std::string_view kPause = "{\"event\":\"pause\"}\n";
 

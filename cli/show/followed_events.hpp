@@ -11,7 +11,7 @@
 
 namespace aoti_dbg::cli {
 
-/// Prints the events of one process as they come.
+/// Prints the events of one process as they are recorded.
 class FollowedEvents {
   public:
     FollowedEvents(const std::string& path, OutputFormat format, std::optional<std::uint64_t> thread,

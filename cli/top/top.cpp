@@ -51,8 +51,8 @@ bool is_any_running(const FoundProcesses& found) {
 Result<FoundProcesses> find(const std::string& place) {
     if (!whole_number<std::uint32_t>(place) || fs::exists(place)) return find_processes(place);
     if (!fs::exists("/proc/" + place))
-        return Status::error("no process has the number " + place +
-                             ". Give a running process or a directory");
+        return Status::error("no process has the id " + place +
+                             ". Pass the id of a running process, or an output directory");
     const std::string ring = ring_of(place);
     if (ring.empty())
         return Status::error("process " + place +
@@ -96,7 +96,8 @@ int top(const TopRequest& request) {
     const KernelTimes times = timer.times();
     if (request.is_json) return print(top_json(times, request.limit));
     if (times.kernels.empty()) {
-        error_message(ErrorCode::no_match, "%s has no calls of a model.", found.value().folder.c_str());
+        error_message(ErrorCode::no_match, "%s has no calls of a model. Record with --level 2 or 3.",
+                      found.value().folder.c_str());
         return 1;
     }
     return print(top_table(times, request.limit, LiveTerminal::is_possible() ? LiveTerminal::columns() : 0));

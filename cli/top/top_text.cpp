@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clean_text.hpp"
+#include "base/words.hpp"
 #include "cli/duration_text.hpp"
 
 namespace aoti_dbg::cli {
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::size_t kNarrowestName = 20;
 
-/// "12.3 %"
+/// Returns "12.3 %".
 std::string share_text(std::uint64_t part, std::uint64_t whole) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.1f %%",
@@ -21,7 +22,7 @@ std::string share_text(std::uint64_t part, std::uint64_t whole) {
     return text.data();
 }
 
-/// Bytes of all calls in a second of their time; 0 if unknown.
+/// Returns the bytes that the calls move per second of their time, or 0 if unknown.
 double bytes_per_second(const KernelTime& kernel) {
     if (kernel.bytes == 0 || kernel.time_ns == 0) return 0;
     return static_cast<double>(kernel.bytes) * static_cast<double>(kernel.count) /
@@ -84,7 +85,7 @@ std::string top_table(const KernelTimes& times, std::size_t most, std::size_t co
                                                "(AOTI_DBG_TIMELINE=1) records device times.\n");
     text += aligned(rows);
     if (shown < times.kernels.size())
-        text += std::to_string(times.kernels.size() - shown) + " more kernels. --limit shows them.\n";
+        text += counted(times.kernels.size() - shown, "more kernel") + ". Raise --limit to list all.\n";
     return text;
 }
 

@@ -137,10 +137,10 @@ class Traced {
         }
         spans.finish();
         if (reader.damaged() + spans.left_out() != 0)
-            message(Severity::warn, "%s: %" PRIu64 " spans could not be read and are left out.",
-                    files_->timeline.c_str(), reader.damaged() + spans.left_out());
+            message(Severity::warn, "%s: skipped %" PRIu64 " unreadable spans.", files_->timeline.c_str(),
+                    reader.damaged() + spans.left_out());
         if (reader.lost() != 0)
-            message(Severity::warn, "%s lacks %" PRIu64 " spans that the library lost while it recorded.",
+            message(Severity::warn, "%s: the library lost %" PRIu64 " spans while it recorded.",
                     files_->timeline.c_str(), reader.lost());
     }
 
@@ -149,7 +149,7 @@ class Traced {
         std::string label;
         for (const DeviceFacts& one : facts_.devices)
             if (one.number == device) label = one.name;
-        if (source == "markers") label += label.empty() ? "times of markers" : ", times of markers";
+        if (source == "markers") label += label.empty() ? "marker times" : ", marker times";
         return label;
     }
 
@@ -171,7 +171,7 @@ class Traced {
     bool is_described_ = false;
 };
 
-/// "1 process, 40 calls, 12 device spans, 1 finding"
+/// Returns "1 process, 40 calls, 12 device spans, 1 finding".
 std::string counts_text(const TraceCounts& counts) {
     return std::to_string(counts.processes) + (counts.processes == 1 ? " process, " : " processes, ") +
            counted(counts.calls, "call") + ", " + counted(counts.spans, "device span") + ", " +

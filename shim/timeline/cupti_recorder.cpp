@@ -45,7 +45,7 @@ void complete_buffer(CUctx_st* context, std::uint32_t stream, std::uint8_t* buff
     try {
         now->complete(context, stream, buffer, used);
     } catch (...) {
-        message(Severity::warn, "out of memory: some kernels are missing in the timeline. Free memory.");
+        message(Severity::warn, "out of memory: some kernels are missing from the timeline. Free memory.");
     }
 }
 
@@ -176,7 +176,7 @@ void* CuptiRecorder::run_thread(void* recorder) {
     return nullptr;
 }
 
-/// Flushes now and then, so that calls are not overwritten before their work is delivered, and that
+/// Flushes every 0.25 s, so that calls are not overwritten before their work is delivered, and that
 /// little is lost if the process is killed.
 void CuptiRecorder::run() {
     bool is_over = false;
@@ -197,7 +197,7 @@ void CuptiRecorder::finish() {
     if (!has_thread_ || recorder() != this) return;
     sem_post(&finish_);
     if (!wait_until(finished_, in_nanoseconds(kLongestFlush)))
-        message(Severity::warn, "CUPTI does not answer. The timeline lacks its last kernels.");
+        message(Severity::warn, "CUPTI does not respond. The timeline lacks its last kernels.");
 }
 
 void CuptiRecorder::give_way() {
@@ -207,8 +207,8 @@ void CuptiRecorder::give_way() {
     disable();
     api_.flush_all(cupti::kFlushForced);
     message(Severity::warn,
-            "another profiler, such as torch.profiler, starts to use CUPTI. The timeline ends here. For the "
-            "whole timeline, run without that profiler.");
+            "another profiler, such as torch.profiler, starts to use CUPTI. The timeline ends here. For a "
+            "full timeline, run without that profiler.");
 }
 
 void CuptiRecorder::request(std::uint8_t** buffer, std::size_t* bytes) {

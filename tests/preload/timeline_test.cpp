@@ -154,7 +154,7 @@ TEST_CASE("The timeline ends, with one line, when another profiler starts") {
 TEST_CASE("A program ends in time although CUPTI does not answer") {
     const Preloaded watched = timed_runs(1, {{"FAKE_CUPTI_STUCK", "1"}});
     CHECK(watched.outcome.exit_code == 0);
-    CHECK(contains(watched.outcome.err, " warn: CUPTI does not answer. "));
+    CHECK(contains(watched.outcome.err, " warn: CUPTI does not respond. "));
 }
 
 TEST_CASE("A killed program leaves the spans that were delivered") {

@@ -65,7 +65,7 @@ TEST_CASE("A model's inputs have their dtype, symbols and ranges") {
     CHECK(input.sizes[0].most == 512);
     CHECK(input.sizes[1].text == "12");
     CHECK(input.strides == std::vector<std::string>{"12", "1"});
-    CHECK(state_of(model, "checks of inputs") == "yes");
+    CHECK(state_of(model, "input checks") == "yes");
     CHECK(model.checks.size() == 1);
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("Outputs have the sizes of their memory and the call that writes it") 
     CHECK(model.outputs[0].writer == "cpp_fused_add_native_layer_norm_sum_0");
     // Without the checks, nothing says what the input is.
     CHECK(model.inputs[0].dtype.empty());
-    CHECK(state_of(model, "checks of inputs") == "partly");
+    CHECK(state_of(model, "input checks") == "partly");
 }
 
 TEST_CASE("An output that is a view has its own sizes and the writer of its memory") {
@@ -178,7 +178,7 @@ TEST_CASE("Without sources, kernels come from the symbols of the library") {
     CHECK(model.device == "cpu");
     CHECK(!model.has_inputs);
     CHECK(state_of(model, "argument names") == "no");
-    CHECK(state_of(model, "lines of calls") == "no");
+    CHECK(state_of(model, "source lines") == "no");
     const std::string text = inspect_text({model}, "x.so", false);
     CHECK(has(text, "inputs      unknown: the package has no wrapper source\n"));
     CHECK(has(text, "number of calls unknown"));

@@ -14,7 +14,7 @@ std::uint32_t line_of(std::uint32_t line, const std::string& source) {
     return source.empty() ? line : 0;
 }
 
-/// A launch inside of an op comes from where the op comes from.
+/// A launch inside an op has the origin of the op.
 std::string kernel_of(const CrashCall& call) {
     return call.inside.empty() ? call.name : call.inside.substr(0, call.inside.rfind(" ("));
 }
