@@ -63,7 +63,7 @@ class FollowedProcess {
         if (is_ring_shown)
             if (const Result<ring::Contents> read = ring::read_flight_ring(process_.ring); read.ok())
                 calls_.poll(read.value(), is_final, out);
-        is_over_ = is_final;
+        is_over_ = is_final && (!events_ || events_->is_at_end());
     }
 
     [[nodiscard]] std::uint64_t shown() const { return calls_.shown() + (events_ ? events_->shown() : 0); }

@@ -40,21 +40,25 @@ GrowingLines::GrowingLines(const std::string& path)
 void GrowingLines::poll(bool is_final) {
     if (complete_ != 0) return;  // some of it was not read yet
     text_.clear();
-    bool is_at_end = false;
-    while (!is_at_end && text_.size() < kMostAtOnce) {
+    is_at_end_ = false;
+    while (!is_at_end_ && text_.size() < kMostAtOnce) {
         const std::size_t before = text_.size();
         text_.resize(before + kPiece);
         const ssize_t got =
             pread(file_.number(), text_.data() + before, kPiece, static_cast<off_t>(offset_ + before));
         text_.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
         const std::size_t end = end_of_lines(text_, before);
-        is_at_end = got <= 0 || end < text_.size();
+        is_at_end_ = got <= 0 || end < text_.size();
         text_.resize(end);
     }
     const bool is_same = text_.size() == seen_;
     seen_ = text_.size();
-    if (is_final && !text_.empty() && text_.back() != '\n') text_.push_back('\n');
     complete_ = text_.rfind('\n') + 1;
+    // The writer did not finish the last line, or it is too long.
+    if (is_final && complete_ < text_.size() && (is_at_end_ || complete_ == 0)) {
+        text_.push_back('\n');
+        complete_ = text_.size();
+    }
     if (complete_ == 0 || is_final || is_same) return;
     complete_ = complete_ < 2 ? 0 : text_.rfind('\n', complete_ - 2) + 1;
 }

@@ -26,12 +26,16 @@ class GrowingLines {
     /// Copies complete lines that were not read yet. Returns 0 if there are none.
     std::size_t read(char* to, std::size_t bytes);
 
+    /// True if the last poll came to the end of the lines. One poll of a large file does not.
+    [[nodiscard]] bool is_at_end() const { return is_at_end_; }
+
   private:
     Descriptor file_;
     std::uint64_t offset_ = 0;  // of `text_` in the file
     std::string text_;          // from there on, as far as the writer has been
     std::size_t seen_ = 0;      // size of `text_` at the last poll
     std::size_t complete_ = 0;  // so much of `text_` is complete lines
+    bool is_at_end_ = false;
 };
 
 /// Prints the events of one process as they come.
@@ -47,6 +51,8 @@ class FollowedEvents {
     /// Appends what is new.
     void poll(bool is_final, std::string& out);
 
+    /// True if the last poll printed all that is in the file.
+    [[nodiscard]] bool is_at_end() const { return lines_.is_at_end(); }
     /// True if events of calls were among them, which only level 2 writes.
     [[nodiscard]] bool has_calls() const { return has_calls_; }
     [[nodiscard]] std::uint64_t shown() const { return printer_.shown(); }
