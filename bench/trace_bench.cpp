@@ -106,7 +106,8 @@ int main(int argc, char** argv) {
     cli::TraceCounts counts;
     bool is_written = file.open().ok();
     print("writing the trace:", times_of([&] {
-              is_written = is_written && cli::write_trace({{folder, 0, events, {}, {}}}, file, counts).ok();
+              is_written =
+                  is_written && cli::write_trace({{folder, 0, events, {}, {}}}, nullptr, file, counts).ok();
           }));
     const Result<std::string> path = file.finish();
     if (!is_written || !path.ok()) return 1;

@@ -26,7 +26,7 @@ void InspectCommand::add_to(CLI::App& app) {
 int InspectCommand::run() {
     if (model_.empty()) return refuse("expected a model: a .pt2 package, its folder or a .so.");
     if (format_ != "text" && format_ != "json")
-        return refuse(wrong_value("--format", format_, "a format", {"text", "json"}));
+        return refuse(wrong_value("--format", format_, "text or json", {"text", "json"}));
     const bool is_json = format_ == "json";
     if (is_json && !kernel_.empty())
         return refuse("--kernel prints the source unchanged. Leave out --format.");

@@ -28,9 +28,12 @@ struct ModelTensor {
     std::vector<std::string> strides;
 };
 
+/// The value of an output that the module returns as None.
+inline constexpr const char* kNoOutput = "None";
+
 struct ModelOutput {
     ModelTensor tensor;
-    std::string value;   // what the run returns there: buf4, arg0_1
+    std::string value;   // what the run returns there: buf4, arg0_1, None
     std::string writer;  // the last call that writes it, empty if unknown
 };
 

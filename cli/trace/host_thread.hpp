@@ -42,6 +42,7 @@ struct TimedRecord {
     const ring::Record* record = nullptr;
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;
+    std::uint32_t line = 0;  // of the wrapper source; 0: unknown
 };
 
 class HostThread {

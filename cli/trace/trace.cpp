@@ -9,6 +9,8 @@
 #include "base/message.hpp"
 #include "cli/print.hpp"
 #include "cli/recorded_file.hpp"
+#include "cli/torch_trace_option.hpp"
+#include "cli/trace/call_origins.hpp"
 #include "cli/trace/device_spans.hpp"
 #include "cli/trace/host_calls.hpp"
 #include "serializer/process_file.hpp"
@@ -23,7 +25,8 @@ constexpr std::size_t kPiece = std::size_t{1} << 20U;
 /// Writes one process after another.
 class Traced {
   public:
-    Traced(TraceFile& file, TraceCounts& counts) : file_(file), counts_(counts) {}
+    Traced(const TorchTrace* logs, TraceFile& file, TraceCounts& counts)
+        : file_(file), counts_(counts), origins_(logs) {}
 
     Status add(const ProcessFiles& files) {
         files_ = &files;
@@ -35,6 +38,8 @@ class Traced {
         process.pid = static_cast<std::uint32_t>(files.pid);
         process.has_device_spans = !files.timeline.empty();
         process.ring = ring_ ? &*ring_ : nullptr;
+        CallOrigins origins(origins_, files.folder, {process.pid, ring_ ? ring_->header.start_unix_ns : 0});
+        process.origins = files.folder.empty() ? nullptr : &origins;
         HostCalls calls(packets_, process);
         is_described_ = false;
         if (!files.events.empty()) read_events(process, calls);
@@ -45,6 +50,9 @@ class Traced {
         flush();
         return std::move(failed_);
     }
+
+    /// True if the logs have a compilation of none of the models.
+    [[nodiscard]] bool is_foreign_trace() const { return origins_.is_foreign_trace(); }
 
   private:
     void read_ring() {
@@ -151,6 +159,7 @@ class Traced {
 
     TraceFile& file_;
     TraceCounts& counts_;
+    KeptOrigins origins_;
     std::string out_;
     TracePackets packets_{out_};
     Status failed_;
@@ -173,10 +182,13 @@ std::string counts_text(const TraceCounts& counts) {
 
 }  // namespace
 
-Status write_trace(const std::vector<ProcessFiles>& processes, TraceFile& file, TraceCounts& counts) {
-    Traced traced(file, counts);
+Status write_trace(const std::vector<ProcessFiles>& processes, const TorchTrace* logs, TraceFile& file,
+                   TraceCounts& counts) {
+    Traced traced(logs, file, counts);
     for (const ProcessFiles& process : processes)
         if (Status added = traced.add(process); !added.ok()) return added;
+    if (traced.is_foreign_trace())
+        message(Severity::warn, "the --torch-trace logs have no compilation of these models.");
     return {};
 }
 
@@ -186,12 +198,16 @@ int trace(const TraceRequest& request) {
         error_message(ErrorCode::nothing_recorded, "%s.", found.status().message().c_str());
         return 1;
     }
+    const std::optional<Result<TorchTrace>> logs =
+        request.torch_trace.empty() ? std::nullopt : std::optional(TorchTrace::read(request.torch_trace));
+    if (logs && !logs->ok()) return refuse_torch_trace(logs->status());
     const bool is_own = request.output.empty();
     TraceFile file(is_own ? (fs::path(found.value().folder) / "trace.pftrace").string() : request.output,
                    is_own);
     TraceCounts counts;
     Status written = file.open();
-    if (written.ok()) written = write_trace(found.value().processes, file, counts);
+    if (written.ok())
+        written = write_trace(found.value().processes, logs ? &logs->value() : nullptr, file, counts);
     Result<std::string> path = written.ok() ? file.finish() : Result<std::string>(written);
     if (!path.ok()) {
         error_message(ErrorCode::output_not_written, "%s. %s", path.status().message().c_str(),

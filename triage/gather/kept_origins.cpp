@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "base/compiled_function.hpp"
-#include "base/mapped_file.hpp"
 #include "base/words.hpp"
 #include "model/package_files.hpp"
 
@@ -20,10 +19,11 @@ std::string kernel_of(const CrashCall& call) {
     return call.inside.empty() ? call.name : call.inside.substr(0, call.inside.rfind(" ("));
 }
 
+/// Returns an empty text if the file is absent or too large.
 std::string text_of_file(const std::string& path) {
-    const Result<MappedFile> file = MappedFile::open(path);
-    if (!file.ok() || file.value().text().size() > kLargestFile) return {};
-    return std::string(file.value().text());
+    std::string text;
+    read_file(path, text);
+    return text;
 }
 
 std::unique_ptr<Provenance> read(const KeptPackage& package, const TorchTrace* trace) {
