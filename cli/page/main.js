@@ -59,7 +59,7 @@ class Page {
     byId('selects').replaceChildren(...[
       choice('kernel', 'Kernel', 'All kernels', named(recording.kernels.map((one) => text(one.name)))),
       choice('kind', 'Kind', 'All kinds', kinds.map((kind) => [kind, kind.replace('_', ' ')])),
-      choice('model', 'Model', 'All models', named(recording.models.map((one) => text(one.name)))),
+      choice('model', 'Model', 'All models', recording.models.map((_, index) => [index, recording.modelName(index)])),
       choice('process', 'Process', 'All processes', recording.processes.map((_, index) => [index, recording.processName(index)])),
       make('select', { class: 'sort-choice', 'aria-label': 'Sort', id: 'sort-choice', onchange: (event) => {
         const down = event.target.value.startsWith('-');

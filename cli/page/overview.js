@@ -29,7 +29,7 @@ function findingCard(recording, finding, { isShort, isFolded }) {
     finding.suppression && !isShort && ['Suppress', make('code', null, finding.suppression)],
   ].filter(Boolean);
   // The line below the sentence has the place.
-  const sentence = text(finding.sentence).replace(/ \((model \d+, )?run \d+, call \d+[^()]*\)$/, '');
+  const sentence = text(finding.sentence).replace(/ \((model \d+( \([^()]*\))?, )?run \d+(, call \d+)?[^()]*\)$/, '');
   const isLinked = !isShort && finding.row >= 0 && finding.row < recording.length;
   const more = [
     pairs.length > 0 && make('dl', { class: 'pairs' }, pairs.map(([name, value]) => [make('dt', null, name), make('dd', null, value)])),

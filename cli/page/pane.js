@@ -53,11 +53,12 @@ class Pane {
     const { columns } = recording;
     const site = recording.siteOf(row);
     const kernel = recording.kernelOf(row);
+    const model = recording.modelOf(row);
     const facts = [
       columns.call[row] >= 0 && `call ${columns.call[row]}`,
       site.line > 0 && `line ${site.line}`,
       text(kernel.kind).replace('_', ' '),
-      recording.models.length > 1 && text(recording.modelOf(row).name),
+      recording.models.length > 1 && ['model', text(model.number), text(model.name)].join(' '),
       recording.processes.length > 1 && recording.processName(columns.process[row]),
       columns.runs[row] > 1 ? `${counted(columns.runs[row], 'run')}, showing run ${columns.run[row]}`
         : columns.run[row] >= 0 && `run ${columns.run[row]}`,

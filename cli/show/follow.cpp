@@ -57,13 +57,13 @@ class FollowedProcess {
         ++polls_;
         const bool is_final = !process_.is_running;
         if (!events_) open_events();
-        if (events_) events_->poll(is_final, out);
+        const bool has_new = events_ && events_->poll(is_final, out);
         const bool is_late = polls_ > (events_ ? kPollsForCalls : kPollsForFile) || is_final;
         const bool is_ring_shown = !request_.format && is_late && !(events_ && events_->has_calls());
         if (is_ring_shown)
             if (const Result<ring::Contents> read = ring::read_flight_ring(process_.ring); read.ok())
                 calls_.poll(read.value(), is_final, out);
-        is_over_ = is_final;
+        is_over_ = is_final && !has_new;
     }
 
     [[nodiscard]] std::uint64_t shown() const { return calls_.shown() + (events_ ? events_->shown() : 0); }

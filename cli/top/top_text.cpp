@@ -7,26 +7,12 @@
 
 #include "base/clean_text.hpp"
 #include "base/words.hpp"
+#include "cli/duration_text.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::size_t kNarrowestName = 20;
-
-/// Returns "12.345 ms".
-std::string time_text(double nanoseconds) {
-    struct Unit {
-        double length;
-        const char* name;
-    };
-    std::array<char, 48> text{};
-    for (const Unit& unit : {Unit{1e9, "s"}, Unit{1e6, "ms"}, Unit{1e3, "us"}}) {
-        if (nanoseconds < unit.length && unit.length > 1e3) continue;
-        std::snprintf(text.data(), text.size(), "%.3f %s", nanoseconds / unit.length, unit.name);
-        break;
-    }
-    return text.data();
-}
 
 /// Returns "12.3 %".
 std::string share_text(std::uint64_t part, std::uint64_t whole) {
@@ -81,10 +67,10 @@ std::string top_table(const KernelTimes& times, std::size_t most, std::size_t co
     for (std::size_t i = 0; i < shown; ++i) {
         const KernelTime& kernel = times.kernels[i];
         Row& row = rows.emplace_back(
-            Row{share_text(kernel.time_ns, times.total_ns), time_text(static_cast<double>(kernel.time_ns)),
-                std::to_string(kernel.count),
-                time_text(static_cast<double>(kernel.time_ns) /
-                          static_cast<double>(std::max<std::uint64_t>(kernel.count, 1)))});
+            Row{share_text(kernel.time_ns, times.total_ns),
+                duration_text(static_cast<double>(kernel.time_ns)), std::to_string(kernel.count),
+                duration_text(static_cast<double>(kernel.time_ns) /
+                              static_cast<double>(std::max<std::uint64_t>(kernel.count, 1)))});
         if (has_bytes) row.push_back(speed_text(bytes_per_second(kernel)));
         std::string name;
         append_shortened(kernel.name,
@@ -93,7 +79,7 @@ std::string top_table(const KernelTimes& times, std::size_t most, std::size_t co
     }
     std::string text = std::to_string(times.kernels.size()) +
                        (times.kernels.size() == 1 ? " kernel, " : " kernels, ") +
-                       time_text(static_cast<double>(times.total_ns)) +
+                       duration_text(static_cast<double>(times.total_ns)) +
                        (times.is_device_time ? " on the device\n"
                                              : " on the host. If the program uses a GPU, --timeline "
                                                "(AOTI_DBG_TIMELINE=1) records device times.\n");

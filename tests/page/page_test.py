@@ -35,6 +35,14 @@ class Page(PageCase):
         self.browser.open(damaged)
         self.assertIn("damaged", self.browser.one("#notices").text)
 
+    def test_models_of_one_name_can_be_told_apart(self):
+        data = page_data.example(2, 4)
+        data["models"].append({**data["models"][0], "number": 1})
+        self.browser.open(self.page("two_models", data), "#row=3")
+        options = [option.get_attribute("textContent") for option in self.browser.all("[data-choice=model] option")]
+        self.assertEqual(options, ["All models", "0 · model", "1 · model"])
+        self.assertIn("model 0 model", self.browser.one("#pane .pane-head").text)
+
     def test_verdict_findings_and_comparison_come_first(self):
         self.browser.open(self.page("two_ranks"))
         self.assertIn("made it in run 3", self.browser.one("#verdict").text)

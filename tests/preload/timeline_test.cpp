@@ -127,7 +127,7 @@ TEST_CASE("The library records no timeline, and says why once, if CUPTI cannot b
         CHECK(watched.outcome.err.find("no timeline", at + 20) == std::string::npos);
     };
     check({{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}}, "");
-    check({{"FAKE_CUPTI_HELD", "1"}}, "another profiler, such as torch.profiler, uses CUPTI. ");
+    check({{"FAKE_CUPTI_HELD", "1"}}, "another profiler, such as torch.profiler, uses CUPTI. Run without");
     check({{"CUDA_INJECTION64_PATH", "/opt/nsys/libToolsInjection64.so"}}, "another profiler is injected ");
 }
 

@@ -71,7 +71,7 @@ const SiteOrigin& KeptOrigins::find(const KeptPackages& packages, std::uint32_t 
     const std::vector<const KeptPackage*> candidates = packages.of(model);
     const bool is_known = candidates.size() == 1;
     const std::string folder = is_known ? candidates.front()->folder : std::string();
-    std::string key = folder + "\n" + std::to_string(site.line) + "\n" + site.kernel;
+    std::string key = folder + "\n" + std::to_string(site.line) + "\n" + site.kernel + "\n" + site.symbol;
     // Without a line, only these differ between two sites.
     for (const auto* list : {&site.source_nodes, &site.aten, &site.python_stack})
         key += "\n" + joined(*list, ",");

@@ -1,4 +1,4 @@
-#include "cli/trace/process_files.hpp"
+#include "cli/process_files.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -63,7 +63,16 @@ void take(const fs::path& path, const FileKind& kind, std::vector<ProcessFiles>&
     (*process).*kind.path = path.string();
 }
 
-std::vector<ProcessFiles> processes_below(const fs::path& folder) {
+bool has_own_files(const fs::path& folder) {
+    std::error_code failed;
+    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed))
+        if (kind_of(entry->path().filename().string()) != nullptr) return true;
+    return false;
+}
+
+}  // namespace
+
+std::vector<ProcessFiles> processes_below(const std::string& folder) {
     std::vector<fs::path> paths;
     std::error_code failed;
     fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, failed);
@@ -79,15 +88,6 @@ std::vector<ProcessFiles> processes_below(const fs::path& folder) {
         take(path, *kind_of(path.filename().string()), processes);
     return processes;
 }
-
-bool has_own_files(const fs::path& folder) {
-    std::error_code failed;
-    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed))
-        if (kind_of(entry->path().filename().string()) != nullptr) return true;
-    return false;
-}
-
-}  // namespace
 
 Result<FoundProcesses> find_processes(const std::string& place) {
     std::error_code failed;
