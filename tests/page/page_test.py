@@ -35,7 +35,7 @@ class Page(PageCase):
         self.browser.open(damaged)
         self.assertIn("damaged", self.browser.one("#notices").text)
 
-    def test_models_with_one_name_are_distinct(self):
+    def test_models_of_one_name_have_different_labels(self):
         data = page_data.example(2, 4)
         data["models"].append({**data["models"][0], "number": 1})
         self.browser.open(self.page("two_models", data), "#row=3")
