@@ -27,9 +27,16 @@ constexpr FileKind kKinds[] = {{"events", ".jsonl", &ProcessFiles::events},
                                {"flight", ".ring", &ProcessFiles::ring},
                                {"timeline", ".jsonl", &ProcessFiles::timeline}};
 
+/// Later processes with the same number have files like events-42.jsonl.2.
+std::string_view without_number(std::string_view name) {
+    const std::size_t end = name.find_last_not_of("0123456789");
+    const bool has_number = end != std::string_view::npos && end + 1 < name.size() && name[end] == '.';
+    return has_number ? name.substr(0, end) : name;
+}
+
 const FileKind* kind_of(const std::string& name) {
     for (const FileKind& kind : kKinds)
-        if (name.starts_with(kind.start) && name.ends_with(kind.end)) return &kind;
+        if (name.starts_with(kind.start) && without_number(name).ends_with(kind.end)) return &kind;
     return nullptr;
 }
 

@@ -31,7 +31,7 @@ std::string ring_of(const std::string& pid) {
         const std::size_t path = line.find('/');
         if (path == std::string::npos) continue;
         const std::string name = fs::path(line.substr(path)).filename().string();
-        if (name.starts_with("flight") && name.ends_with(".ring")) return line.substr(path);
+        if (name.starts_with("flight") && name.find(".ring") != std::string::npos) return line.substr(path);
     }
     return {};
 }
