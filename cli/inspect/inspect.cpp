@@ -67,7 +67,7 @@ int refuse_kernel(const std::vector<ModelKernel>& kernels, const std::string& ke
     const bool is_generated =
         is_known && (found->kind == SiteKind::cpp || found->kind == SiteKind::triton ||
                      found->kind == SiteKind::user_triton || found->kind == SiteKind::device_kernel);
-    std::string why = "the package has no source of it.";
+    std::string why = "the package does not contain it.";
     // A run prints some ops as at::_ops::cumsum::call.
     if (kernel.starts_with("at::_ops::") || (is_known && !is_generated)) {
         why += " Ops are part of PyTorch.";

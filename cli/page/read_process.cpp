@@ -67,6 +67,7 @@ class ProcessReader {
         }
         if (!has_calls_ && !files_.index.empty()) read_index();
         read_ring();
+        if (files_.recorded.ring.empty()) count_from_rows();
         for (const std::size_t finding : expected_)
             if (page_.findings[finding].row == kNoIndex32) attach(page_.findings[finding]);
         for (const std::string& path : files_.timelines)
@@ -106,6 +107,19 @@ class ProcessReader {
         IndexEvents events;
         events.read_index(files_.index.c_str());
         read_events([&events](char* to, std::size_t bytes) { return events.read(to, bytes); }, files_.index);
+    }
+
+    /// Without a ring, which may not have been copied, the rows say how much is recorded.
+    void count_from_rows() {
+        std::map<std::uint32_t, std::uint64_t> runs;  // by model
+        for (const PageRow& row : page_.rows.rows) {
+            if (row.process != index_) continue;
+            if (row.side == EventSide::before) process_.calls += row.runs;
+            std::uint64_t& most = runs[page_.rows.sites[row.site].model];
+            most = std::max(most, row.runs);
+        }
+        for (const auto& [model, count] : runs)
+            process_.runs += count;
     }
 
     void note_gaps(const std::string& name, const ReadNotes& notes) {

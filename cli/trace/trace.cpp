@@ -186,7 +186,7 @@ Status write_trace(const std::vector<ProcessFiles>& processes, const TorchTrace*
     for (const ProcessFiles& process : processes)
         if (Status added = traced.add(process); !added.ok()) return added;
     if (traced.is_foreign_trace())
-        message(Severity::warn, "the logs of --torch-trace have no compilation of these models.");
+        message(Severity::warn, "the --torch-trace logs have no compilation of these models.");
     return {};
 }
 

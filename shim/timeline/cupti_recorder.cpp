@@ -95,7 +95,7 @@ class BlockedSignals {
 Obstacle refusal(const cupti::Api& api, cupti::Status status) {
     const char* words = nullptr;
     if (api.result_string(status, &words) != cupti::kSuccess || words == nullptr) words = "CUPTI fails";
-    return {words, "Look up this error in the documentation of CUPTI"};
+    return {words, "Look up this error in the CUPTI documentation"};
 }
 
 void ignore(void* /*data*/, std::uint32_t /*domain*/, std::uint32_t /*id*/, const void* /*call*/) {}

@@ -347,7 +347,8 @@ TEST_CASE("A page without findings says in how many rows NaN are") {
     recording.write(text);
     const Json verdict = recording.data()["verdict"];
     CHECK(verdict["state"] == "clean");
-    CHECK(verdict["sentence"].get<std::string>().ends_with("; NaN in 1 row of the table"));
+    // There is no ring that says how often a model ran.
+    CHECK(verdict["sentence"] == "no finding in 1 run with 1 call; NaN in 1 row of the table");
 }
 
 TEST_CASE("A finding has a command for a shell, or none") {
