@@ -102,11 +102,12 @@ int main(int argc, char** argv) {
     };
     print("reading everything:", times_of([&] { read_all(events, ArgumentDetail::everything); }));
     print("reading for the trace:", times_of([&] { read_all(events, ArgumentDetail::facts); }));
-    cli::TraceFile file(folder + "/trace.pftrace", false);
+    cli::NewFile file(folder + "/trace.pftrace", false);
     cli::TraceCounts counts;
     bool is_written = file.open().ok();
     print("writing the trace:", times_of([&] {
-              is_written = is_written && cli::write_trace({{folder, 0, events, {}, {}}}, file, counts).ok();
+              is_written =
+                  is_written && cli::write_trace({{folder, 0, events, {}, {}}}, nullptr, file, counts).ok();
           }));
     const Result<std::string> path = file.finish();
     if (!is_written || !path.ok()) return 1;

@@ -4,8 +4,11 @@
 #include <utility>
 
 #include "base/clean_text.hpp"
+#include "base/compiled_function.hpp"
+#include "base/words.hpp"
 #include "serializer/event_words.hpp"
 #include "serializer/number_text.hpp"
+#include "serializer/ring_clock.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -14,13 +17,6 @@ constexpr std::uint32_t kUnknown = ~0U;
 constexpr std::size_t kLongestName = 200;
 constexpr std::uint64_t kUndescribed = ~std::uint64_t{0};
 
-std::string joined(const std::vector<std::string>& texts, const char* separator) {
-    std::string text;
-    for (const std::string& part : texts)
-        text.append(text.empty() ? "" : separator).append(part);
-    return text;
-}
-
 void annotate_unless_empty(TracePackets& packets, std::string_view key, const std::string& text) {
     if (!text.empty()) packets.annotate_shared(key, text);
 }
@@ -28,17 +24,7 @@ void annotate_unless_empty(TracePackets& packets, std::string_view key, const st
 }  // namespace
 
 HostCalls::HostCalls(TracePackets& packets, const HostProcess& process)
-    : packets_(packets), process_(process) {}
-
-void HostCalls::add_model(const ModelFacts& model) {
-    models_[model.number] = model.name;
-}
-
-std::string HostCalls::model_name(std::uint32_t model) const {
-    const auto known = models_.find(model);
-    if (known != models_.end() && !known->second.empty()) return known->second;
-    return model == kUnknown || model == ring::kNoModel ? "model" : "model " + std::to_string(model);
-}
+    : packets_(packets), process_(process), models_(process.ring) {}
 
 HostThread& HostCalls::add_thread(std::uint32_t tid) {
     std::vector<TimedRecord> records;
@@ -48,7 +34,8 @@ HostThread& HostCalls::add_thread(std::uint32_t tid) {
             if (thread.tid != tid) continue;
             for (const ring::Record& record : thread.records)
                 records.push_back({&record, clock.unix_ns(record.begin_ticks),
-                                   record.end_ticks == 0 ? 0 : clock.unix_ns(record.end_ticks)});
+                                   record.end_ticks == 0 ? 0 : clock.unix_ns(record.end_ticks),
+                                   thread.line_of(record)});
         }
         std::ranges::sort(records, {}, [](const TimedRecord& one) { return one.record->seq; });
         std::erase_if(records, [](const TimedRecord& one) { return one.begin_ns == 0; });
@@ -75,13 +62,17 @@ void HostCalls::begin_run(HostThread& thread, const OpenSlice& slice, std::uint3
                           std::uint64_t time_ns, const ReadEvent* event) {
     const std::uint64_t time = thread.advance(time_ns);
     packets_.begin_event(Type::begin, thread.track(), time);
-    packets_.name(model_name(model));
+    packets_.name(models_.of(model));
     packets_.category("model");
     packets_.end_event();
     packets_.begin_event(Type::begin, thread.track(), time);
     packets_.name("run " + std::to_string(slice.run));
     packets_.category("run");
     if (slice.sequence != 0) packets_.annotate("seq", slice.sequence);
+    if (const TimedRecord* const record = thread.record_of(slice.sequence); record != nullptr) {
+        const CompiledRun compiled = compiled_run_of(process_.ring->name(record->record->name));
+        annotate_unless_empty(packets_, "caller", std::string(compiled.caller));
+    }
     if (event != nullptr && !event->call.name_only) write_arguments("inputs", *event);
     packets_.end_event();
     thread.push(slice);
@@ -110,7 +101,7 @@ void HostCalls::write_site(const MeasuredCall& call) {
         sites_.make_room();
         known = &sites_.add(site.number);
     }
-    if (known->generation == packets_.generation()) {
+    if (known->generation == packets_.generation() && known->model == call.model) {
         packets_.append(known->bytes);
         return;
     }
@@ -122,11 +113,18 @@ void HostCalls::write_site(const MeasuredCall& call) {
     annotate_unless_empty(packets_, "symbol", site.symbol);
     if (site.line != 0) packets_.annotate("line", site.line);
     annotate_unless_empty(packets_, "source", site.source);
+    SiteFacts completed = site;
+    if (process_.origins != nullptr) process_.origins->complete(call.model, completed);
+    write_origin(completed);
+    known->bytes = packets_.copy_from(start);
+    known->generation = packets_.generation();
+    known->model = call.model;
+}
+
+void HostCalls::write_origin(const SiteFacts& site) {
     annotate_unless_empty(packets_, "source nodes", joined(site.source_nodes, ", "));
     annotate_unless_empty(packets_, "original ATen", joined(site.original_aten, ", "));
     annotate_unless_empty(packets_, "Python", joined(site.python_stack, " | "));
-    known->bytes = packets_.copy_from(start);
-    known->generation = packets_.generation();
 }
 
 /// Starts the event of a call, which stays open for its arguments.
@@ -188,6 +186,14 @@ void HostCalls::enter_record(HostThread& thread, const TimedRecord& timed) {
     if (record.call != ring::kNoCall) packets_.annotate("call", record.call);
     if (record.stream != 0) packets_.annotate_shared("stream", hex_text(record.stream));
     if (record.result != 0) packets_.annotate_shared("result", std::to_string(record.result));
+    if (timed.line != 0) packets_.annotate("line", timed.line);
+    if (process_.origins != nullptr && record.call != ring::kNoCall) {
+        SiteFacts site;
+        site.kernel = process_.ring->name(record.name);
+        site.line = timed.line;
+        process_.origins->complete(record.model, site);
+        write_origin(site);
+    }
     packets_.end_event();
     thread.push(slice);
 }
@@ -250,6 +256,7 @@ void HostCalls::end_call(HostThread& thread, const ReadEvent& event) {
     std::size_t index = thread.find(call.sequence);
     if (index == thread.open().size()) {
         // The recording lacks its start. The ring may have it.
+        ++calls_;
         const TimedRecord* const record = thread.record_of(call.sequence);
         OpenSlice slice;
         slice.sequence = call.sequence;
@@ -327,10 +334,12 @@ void HostCalls::add_call(const ReadEvent& event) {
     }
 }
 
-void HostCalls::add_finding(const Finding& finding) {
+void HostCalls::add_finding(Finding finding) {
+    if (process_.origins != nullptr) process_.origins->complete(finding);
     const std::uint64_t track = trace_id(process_.index, kFindings, 0);
     if (!std::exchange(has_findings_track_, true))
         packets_.add_track(track, trace_id(process_.index, kProcess, 0), "findings");
+    const bool is_compiled = is_compiled_function(finding.model_name);
     std::string sentence = finding_sentence(finding);
     if (constexpr std::string_view kOwn = "aoti-dbg "; sentence.starts_with(kOwn))
         sentence.erase(0, kOwn.size());
@@ -341,7 +350,11 @@ void HostCalls::add_finding(const Finding& finding) {
     if (finding.line != 0) packets_.annotate("line", finding.line);
     annotate_unless_empty(packets_, "source nodes", joined(finding.source_nodes, ", "));
     annotate_unless_empty(packets_, "original ATen", joined(finding.original_aten, ", "));
-    annotate_unless_empty(packets_, "Python", joined(finding.python_stack, " | "));
+    annotate_unless_empty(
+        packets_, "Python",
+        joined(finding.python_lines.empty() && !is_compiled ? finding.python_stack : finding.python_lines,
+               " | "));
+    if (is_compiled) annotate_unless_empty(packets_, "caller", joined(finding.python_stack, " | "));
     packets_.annotate("seq", finding.sequence);
     annotate_unless_empty(packets_, "tensor", finding.tensor.label);
     annotate_unless_empty(packets_, "expected", finding.expected);

@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 
 #include "cli/trace/argument_text.hpp"
+#include "cli/trace/call_origins.hpp"
 #include "cli/trace/host_thread.hpp"
+#include "cli/trace/model_names.hpp"
 #include "cli/trace/trace_names.hpp"
 #include "cli/trace/trace_packets.hpp"
 #include "serializer/event_reader.hpp"
@@ -24,15 +25,16 @@ struct HostProcess {
     std::uint32_t pid = 0;
     bool has_device_spans = false;         // so launches get arrows
     const ring::Contents* ring = nullptr;  // null: none
+    CallOrigins* origins = nullptr;        // null: only the recording itself says where kernels come from
 };
 
 class HostCalls {
   public:
     HostCalls(TracePackets& packets, const HostProcess& process);
 
-    void add_model(const ModelFacts& model);
+    void add_model(const ModelFacts& model) { models_.add(model); }
     void add_call(const ReadEvent& event);
-    void add_finding(const Finding& finding);
+    void add_finding(Finding finding);
     /// Adds what only the ring has, and ends what is open.
     void finish();
     /// Returns the number of calls.
@@ -42,6 +44,7 @@ class HostCalls {
     /// What each start of a call repeats: a name, a category and annotations, as bytes of the trace.
     struct SiteBytes {
         std::uint32_t generation = ~0U;
+        std::uint32_t model = ~0U;  // two models may have the same site
         std::string bytes;
     };
     struct Key {
@@ -52,7 +55,6 @@ class HostCalls {
 
     HostThread& thread_of(std::uint64_t thread);
     HostThread& add_thread(std::uint32_t tid);
-    std::string model_name(std::uint32_t model) const;
 
     void begin_run(HostThread& thread, const OpenSlice& slice, std::uint32_t model, std::uint64_t time_ns,
                    const ReadEvent* event);
@@ -63,6 +65,7 @@ class HostCalls {
     void enter_run_of(HostThread& thread, std::uint32_t run, std::uint32_t model, std::uint32_t depth,
                       std::uint64_t time_ns);
     void write_site(const MeasuredCall& call);
+    void write_origin(const SiteFacts& site);
     void write_start(HostThread& thread, const MeasuredCall& call);
     void write_arguments(std::string_view group, const ReadEvent& event);
     void write_counters(std::uint64_t time_ns);
@@ -72,8 +75,7 @@ class HostCalls {
     ArgumentText texts_;
     FactsCache<SiteBytes> sites_;
     FactsCache<Key> keys_;
-    FactsCache<std::uint64_t> bytes_;
-    std::map<std::uint32_t, std::string> models_;
+    ModelNames models_;
     std::unordered_map<std::uint32_t, std::unique_ptr<HostThread>> threads_;
     std::uint32_t last_tid_ = 0;
     HostThread* last_thread_ = nullptr;

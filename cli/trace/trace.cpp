@@ -7,8 +7,11 @@
 #include "base/file_failure.hpp"
 #include "base/mapped_file.hpp"
 #include "base/message.hpp"
+#include "base/words.hpp"
 #include "cli/print.hpp"
 #include "cli/recorded_file.hpp"
+#include "cli/torch_trace_option.hpp"
+#include "cli/trace/call_origins.hpp"
 #include "cli/trace/device_spans.hpp"
 #include "cli/trace/host_calls.hpp"
 #include "serializer/process_file.hpp"
@@ -23,7 +26,8 @@ constexpr std::size_t kPiece = std::size_t{1} << 20U;
 /// Writes one process after another.
 class Traced {
   public:
-    Traced(TraceFile& file, TraceCounts& counts) : file_(file), counts_(counts) {}
+    Traced(const TorchTrace* logs, NewFile& file, TraceCounts& counts)
+        : file_(file), counts_(counts), origins_(logs) {}
 
     Status add(const ProcessFiles& files) {
         files_ = &files;
@@ -35,6 +39,8 @@ class Traced {
         process.pid = static_cast<std::uint32_t>(files.pid);
         process.has_device_spans = !files.timeline.empty();
         process.ring = ring_ ? &*ring_ : nullptr;
+        CallOrigins origins(origins_, files.folder, {process.pid, ring_ ? ring_->header.start_unix_ns : 0});
+        process.origins = files.folder.empty() ? nullptr : &origins;
         HostCalls calls(packets_, process);
         is_described_ = false;
         if (!files.events.empty()) read_events(process, calls);
@@ -45,6 +51,9 @@ class Traced {
         flush();
         return std::move(failed_);
     }
+
+    /// True if the logs have a compilation of none of the models.
+    [[nodiscard]] bool is_foreign_trace() const { return origins_.is_foreign_trace(); }
 
   private:
     void read_ring() {
@@ -128,10 +137,10 @@ class Traced {
         }
         spans.finish();
         if (reader.damaged() + spans.left_out() != 0)
-            message(Severity::warn, "%s: %" PRIu64 " spans could not be read and are left out.",
-                    files_->timeline.c_str(), reader.damaged() + spans.left_out());
+            message(Severity::warn, "%s: skipped %" PRIu64 " unreadable spans.", files_->timeline.c_str(),
+                    reader.damaged() + spans.left_out());
         if (reader.lost() != 0)
-            message(Severity::warn, "%s lacks %" PRIu64 " spans that the library lost while it recorded.",
+            message(Severity::warn, "%s: the library lost %" PRIu64 " spans while it recorded.",
                     files_->timeline.c_str(), reader.lost());
     }
 
@@ -140,7 +149,7 @@ class Traced {
         std::string label;
         for (const DeviceFacts& one : facts_.devices)
             if (one.number == device) label = one.name;
-        if (source == "markers") label += label.empty() ? "times of markers" : ", times of markers";
+        if (source == "markers") label += label.empty() ? "marker times" : ", marker times";
         return label;
     }
 
@@ -149,8 +158,9 @@ class Traced {
         out_.clear();
     }
 
-    TraceFile& file_;
+    NewFile& file_;
     TraceCounts& counts_;
+    KeptOrigins origins_;
     std::string out_;
     TracePackets packets_{out_};
     Status failed_;
@@ -161,22 +171,22 @@ class Traced {
     bool is_described_ = false;
 };
 
-/// "1 process, 40 calls, 12 device spans, 1 finding"
+/// Returns "1 process, 40 calls, 12 device spans, 1 finding".
 std::string counts_text(const TraceCounts& counts) {
-    const auto part = [](std::uint64_t number, const char* one, const char* many) {
-        return std::to_string(number) + " " + (number == 1 ? one : many);
-    };
-    return part(counts.processes, "process", "processes") + ", " + part(counts.calls, "call", "calls") +
-           ", " + part(counts.spans, "device span", "device spans") + ", " +
-           part(counts.findings, "finding", "findings");
+    return std::to_string(counts.processes) + (counts.processes == 1 ? " process, " : " processes, ") +
+           counted(counts.calls, "call") + ", " + counted(counts.spans, "device span") + ", " +
+           counted(counts.findings, "finding");
 }
 
 }  // namespace
 
-Status write_trace(const std::vector<ProcessFiles>& processes, TraceFile& file, TraceCounts& counts) {
-    Traced traced(file, counts);
+Status write_trace(const std::vector<ProcessFiles>& processes, const TorchTrace* logs, NewFile& file,
+                   TraceCounts& counts) {
+    Traced traced(logs, file, counts);
     for (const ProcessFiles& process : processes)
         if (Status added = traced.add(process); !added.ok()) return added;
+    if (traced.is_foreign_trace())
+        message(Severity::warn, "the --torch-trace logs have no compilation of these models.");
     return {};
 }
 
@@ -186,12 +196,16 @@ int trace(const TraceRequest& request) {
         error_message(ErrorCode::nothing_recorded, "%s.", found.status().message().c_str());
         return 1;
     }
+    const std::optional<Result<TorchTrace>> logs =
+        request.torch_trace.empty() ? std::nullopt : std::optional(TorchTrace::read(request.torch_trace));
+    if (logs && !logs->ok()) return refuse_torch_trace(logs->status());
     const bool is_own = request.output.empty();
-    TraceFile file(is_own ? (fs::path(found.value().folder) / "trace.pftrace").string() : request.output,
-                   is_own);
+    NewFile file(is_own ? (fs::path(found.value().folder) / "trace.pftrace").string() : request.output,
+                 is_own);
     TraceCounts counts;
     Status written = file.open();
-    if (written.ok()) written = write_trace(found.value().processes, file, counts);
+    if (written.ok())
+        written = write_trace(found.value().processes, logs ? &logs->value() : nullptr, file, counts);
     Result<std::string> path = written.ok() ? file.finish() : Result<std::string>(written);
     if (!path.ok()) {
         error_message(ErrorCode::output_not_written, "%s. %s", path.status().message().c_str(),

@@ -1,5 +1,6 @@
 #include "cli/trace/trace_command.hpp"
 
+#include "cli/torch_trace_option.hpp"
 #include "cli/trace/trace.hpp"
 
 namespace aoti_dbg::cli {
@@ -16,14 +17,15 @@ constexpr const char* kExamples =
 }  // namespace
 
 void TraceCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Write a timeline of a recording for Perfetto.", kExamples);
+    CLI::App& own = declare(app, "Write a recording as a Perfetto trace.", kExamples);
     add_value(own, {"place", "An output directory, or an events.jsonl. Default: aoti_dbg."}, place_);
     add_value(own, {"--output", "Write the trace to this new file. Default: trace.pftrace.", "FILE"},
               output_);
+    add_value(own, torch_trace_option(), torch_trace_);
 }
 
 int TraceCommand::run() {
-    return trace({place_, output_});
+    return trace({place_, output_, torch_trace_});
 }
 
 }  // namespace aoti_dbg::cli

@@ -16,6 +16,7 @@ class TraceCommand final : public Command {
   private:
     std::string place_ = "aoti_dbg";
     std::string output_;
+    std::string torch_trace_;
 };
 
 }  // namespace aoti_dbg::cli

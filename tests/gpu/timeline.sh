@@ -45,7 +45,7 @@ timeline_fork_case() {
 
 # What had ended 0.25 s before the fault is in the file.
 timeline_fault_case() {
-    need_gpu && timed fault && printed fault -q '^fault: ' && [[ $(grep -c '"kernel":"triton' "$(timeline_of fault)") -ge 20 ]]
+    need_gpu && timed fault && printed fault -q '^fault: ' && [[ $(grep -c '"kernel":"triton' "$(timeline_of fault)") -ge 6 ]]
 }
 
 timeline_cases() {

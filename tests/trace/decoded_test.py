@@ -8,6 +8,7 @@ import pathlib
 import pty
 import subprocess
 import tempfile
+import time
 import unittest
 
 import recordings
@@ -160,7 +161,7 @@ class Top(unittest.TestCase):
         host = json.loads(self.top("--format", "json"))
         self.assertEqual(host["time"], "host")
         self.assertEqual({one["name"]: one["time_ns"] for one in host["kernels"]}, spent)
-        self.assertIn("on the host. For device times", self.top())
+        self.assertIn("on the host. If the program uses a GPU", self.top())
         spans = recordings.add_timeline(self.recording)
         device = json.loads(self.top("--format", "json"))
         self.assertEqual(device["time"], "device")
@@ -169,7 +170,7 @@ class Top(unittest.TestCase):
         self.assertEqual((add["count"], add["time_ns"], add["bytes"]), (3, took, 1536))
         self.assertAlmostEqual(add["bytes_per_second"], 1536 * 3 / (took * 1e-9), delta=1)
         self.assertAlmostEqual(sum(one["share"] for one in device["kernels"]), 1)
-        self.assertRegex(self.top("--limit", "1"), r"6 more kernels. --limit shows them.\n$")
+        self.assertRegex(self.top("--limit", "1"), r"6 more kernels. Raise --limit to list all.\n$")
 
     def test_shows_a_running_process_until_q(self):
         out = self.recording.parent / "live"
@@ -181,8 +182,10 @@ class Top(unittest.TestCase):
         )  # fmt: skip
         self.addCleanup(waiting.wait)
         self.addCleanup(waiting.terminate)  # which reaches the program, too
-        while not list(out.glob("flight.ring")) and waiting.poll() is None:
-            pass
+        ring = out / "flight.ring"
+        # The ring has its process number when it is complete.
+        while waiting.poll() is None and not (ring.exists() and any(ring.read_bytes()[16:20])):
+            time.sleep(0.01)
         inside, outside = pty.openpty()
         shown = subprocess.Popen([recordings.tool, "top", out], stdin=outside, stdout=outside, env={**os.environ, "TERM": "xterm"})
         os.close(outside)

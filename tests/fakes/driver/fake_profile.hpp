@@ -1,5 +1,5 @@
-// What the software driver reports to a profiler: which calls submitted work, and when the work ran. Nothing is
-// measured unless a profiler listens.
+// What the software driver reports to a profiler: which calls submitted work, and when the work ran. Nothing
+// is measured unless a profiler listens.
 #pragma once
 
 #include <cstdint>
