@@ -37,8 +37,8 @@ class ReadAhead {
 
   private:
     static constexpr std::size_t kBatches = 3;
-    static constexpr std::size_t kMostLines = 256;  // of a batch
-    static constexpr std::size_t kMostBytes = std::size_t{256} * 1024;
+    static constexpr std::size_t kMostLines = 128;  // of a batch
+    static constexpr std::size_t kMostBytes = std::size_t{128} * 1024;
 
     struct Batch {
         std::vector<ParsedLine> lines;  // the first `count` of them are in use

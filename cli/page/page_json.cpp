@@ -40,9 +40,9 @@ class PageText {
         const RowJson rows(page_, chosen_);
         std::string text = head_text(rows);
         text += kernels + layouts;
-        text += ",\"sites\":{" + rows.site_columns() + ",\"more\":{";
-        choose_details(rows, most_ - std::min(most_, text.size() + rows.columns().size() + kReserve));
-        text += more_ + "}},\"rows\":{" + rows.columns() + ",\"detail\":";
+        text += ",\"sites\":{" + site_columns_ + ",\"more\":{";
+        choose_details(rows, most_ - std::min(most_, text.size() + row_columns_.size() + kReserve));
+        text += more_ + "}},\"rows\":{" + row_columns_ + ",\"detail\":";
         append_details(rows, text);
         return text + recorded_json(page_, left_out_) + "}";
     }
@@ -114,7 +114,9 @@ class PageText {
             std::ranges::copy_if(page_.order, std::back_inserter(chosen_),
                                  [&](std::uint32_t row) { return is_chosen[row]; });
             const RowJson rows(page_, chosen_);
-            if (kept.empty() || rows.columns().size() + rows.site_columns().size() < most_ / 2) break;
+            row_columns_ = rows.columns();
+            site_columns_ = rows.site_columns();
+            if (kept.empty() || row_columns_.size() + site_columns_.size() < most_ / 2) break;
             kept.resize(kept.size() * 4 / 5);
         }
         if (kept.size() < all) left_out_.push_back(counted(all - kept.size(), "call"));
@@ -191,7 +193,9 @@ class PageText {
     std::vector<std::uint32_t> important_;
     std::vector<std::string> left_out_;
     std::vector<std::uint32_t> chosen_;
-    std::size_t kernels_ = 0;  // that the page has
+    std::string row_columns_;   // of the chosen rows
+    std::string site_columns_;  // of their call sites
+    std::size_t kernels_ = 0;   // that the page has
     bool has_layouts_ = false;
     std::string more_;
     std::vector<std::string> details_;  // of the chosen rows; without the closing brace

@@ -152,8 +152,11 @@ std::uint32_t PageRows::argument_index(const ArgumentFacts& facts, std::uint32_t
         return one.label == label && one.parameter == parameter && one.role == facts.role;
     });
     const auto index = static_cast<std::uint32_t>(found - all.begin());
-    if (found == all.end())
+    if (found == all.end()) {
+        // Most calls have few arguments, and doubling the room would waste much of the memory of all rows.
+        if (all.size() == all.capacity()) all.reserve(all.size() + 1 + all.size() / 4);
         all.push_back({label, cut_name(facts.original_fqn), parameter, facts.role, facts.position});
+    }
     known_arguments_.make_room();
     known_arguments_.add(facts.number) = {site, index};
     return index;

@@ -1,6 +1,7 @@
 // See page_text.hpp.
 #include "cli/page/page_text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -11,6 +12,10 @@ namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::string_view kLineSeparators = "\xE2\x80";  // followed by A8 or A9
+
+bool may_need_escape(char c) {
+    return c == '<' || c == '>' || c == '&' || c == kLineSeparators.front();
+}
 
 /// Returns the length in bytes of a character that must be escaped, or 0.
 std::size_t escaped_length(std::string_view rest, std::string_view& escape) {
@@ -94,6 +99,11 @@ void append_page_text(std::string_view text, std::string& out) {
     std::string_view rest = json;
     std::string_view escape;
     while (!rest.empty()) {
+        // Most texts need no escape, so what needs none is copied whole.
+        const auto special = std::find_if(rest.begin(), rest.end(), may_need_escape);
+        out.append(rest.begin(), special);
+        rest.remove_prefix(static_cast<std::size_t>(special - rest.begin()));
+        if (rest.empty()) return;
         const std::size_t length = escaped_length(rest, escape);
         if (length == 0)
             out += rest.front();

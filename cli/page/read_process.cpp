@@ -77,7 +77,7 @@ class ProcessReader {
 
   private:
     void read_events(ByteSource source, const std::string& path) {
-        EventReader reader(std::move(source));
+        EventReader reader(std::move(source), ArgumentDetail::everything, ReadingThread::own);
         ReadEvent event;
         while (reader.next(event)) {
             switch (event.kind) {
