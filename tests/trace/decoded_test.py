@@ -136,10 +136,11 @@ class Trace(unittest.TestCase):
             lines = (self.recording / "events.jsonl").read_text().splitlines(keepends=True)
             kept = [line for line in lines if '"event":"call"' not in line or part in line]
             (recording / "events.jsonl").write_text("".join(kept))
-            recordings.trace(recording)
+            printed = recordings.trace(recording).stdout
             trace = Decoded(recording / "trace.pftrace")
             calls = [one for track in trace.threads() for one in track.slices if "call" in one.details]
             self.assertEqual([one.depth for one in calls], [2] * 18, side)
+            self.assertIn("1 process, 18 calls,", printed)
             self.assertEqual(trace.left_open, [], side)
 
     def test_a_call_that_did_not_return_stays_open(self):
