@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
     };
     print("reading everything:", times_of([&] { read_all(events, ArgumentDetail::everything); }));
     print("reading for the trace:", times_of([&] { read_all(events, ArgumentDetail::facts); }));
-    cli::TraceFile file(folder + "/trace.pftrace", false);
+    cli::NewFile file(folder + "/trace.pftrace", false);
     cli::TraceCounts counts;
     bool is_written = file.open().ok();
     print("writing the trace:", times_of([&] {

@@ -25,9 +25,11 @@ constexpr const char* kExamples =
     "  aoti-dbg run -- python infer.py            print each kernel\n"
     "  aoti-dbg run --triage -- python infer.py   explain a crash\n"
     "  aoti-dbg show aoti_dbg                     print the last calls\n"
-    "  aoti-dbg diff before/ after/               find where two runs part\n"
+    "  aoti-dbg report --html                     write a page for a browser\n"
+    "  aoti-dbg trace                             write a Perfetto trace\n"
+    "  aoti-dbg diff before/ after/               find where two runs diverge\n"
     "  aoti-dbg replay aoti_dbg                   run captured launches alone\n"
-    "  aoti-dbg inspect model.pt2                 print what a package says\n"
+    "  aoti-dbg inspect model.pt2                 print inputs, kernels, constants\n"
     "  aoti-dbg doctor                            check this machine\n";
 
 }  // namespace

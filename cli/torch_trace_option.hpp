@@ -8,13 +8,13 @@
 namespace aoti_dbg::cli {
 
 inline OptionText torch_trace_option() {
-    return {"--torch-trace", "Find the Python lines of kernels in these logs of TORCH_TRACE.", "DIR"};
+    return {"--torch-trace", "Read the Python lines of kernels from these TORCH_TRACE logs.", "DIR"};
 }
 
 /// Prints why the logs cannot be read. Returns the exit code.
 inline int refuse_torch_trace(const Status& status) {
     error_message(ErrorCode::unreadable_recording,
-                  "%s. Give --torch-trace the folder that TORCH_TRACE named.", status.message().c_str());
+                  "%s. Pass the folder that TORCH_TRACE named to --torch-trace.", status.message().c_str());
     return 1;
 }
 

@@ -31,6 +31,7 @@ void add_beginning(const RecordedRun& first, const RecordedRun& second, const Al
     added.call = call.call;
     added.other_call = second.calls[pair.second].call;
     added.model_name = first.model_name;
+    added.other_model = second.model;
     added.site = *call.site;
     const SiteFacts& partner = *second.calls[pair.second].site;
     if (method.outputs_suffice && partner.symbol != call.site->symbol) added.module = partner.symbol;

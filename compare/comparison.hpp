@@ -20,6 +20,7 @@ struct Beginning {
     std::uint32_t call = kNoCallNumber;
     std::uint32_t other_call = kNoCallNumber;
     std::string model_name;
+    std::uint32_t other_model = ~0U;  // its number in the second recording
     SiteFacts site;
     std::string module;  // of the reference, if there is one
     Origin origin = Origin::none;

@@ -32,7 +32,7 @@ void BodyMemory::share(std::string_view name, const TensorName& of, SharedMemory
     variables_.declare_tensor(name);
     if (of.name == name || !keeper_.allows(body_.shared_memory.size(), kMaxNames)) return;
     if (of.view) how = SharedMemory::How::view;
-    body_.shared_memory.push_back({keeper_.keep(name), keeper_.keep(of.name), how, position()});
+    body_.shared_memory.push_back({keeper_.keep(name), keeper_.keep(of.name), how, position(), of.view});
 }
 
 void BodyMemory::free(std::string_view name) {

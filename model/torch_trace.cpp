@@ -176,7 +176,7 @@ std::vector<std::string> logs_in(const std::string& path) {
 
 Result<TorchTrace> TorchTrace::read(const std::string& path) {
     const std::vector<std::string> logs = logs_in(path);
-    if (logs.empty()) return Status::error("no log of TORCH_TRACE (*torch_trace*.log) in " + path);
+    if (logs.empty()) return Status::error("no TORCH_TRACE log (*torch_trace*.log) in " + path);
     TorchTrace trace;
     for (const std::string& log : logs) {
         const Result<MappedFile> file = MappedFile::open(log);

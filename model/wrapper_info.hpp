@@ -124,6 +124,7 @@ struct SharedMemory {
     std::string of;
     How how = How::moved;
     std::uint32_t from = 0;
+    std::optional<WrittenView> layout = {};  // of a view, as written
 };
 
 struct Allocation {

@@ -11,6 +11,10 @@ namespace aoti_dbg {
 inline constexpr std::string_view kTimelineFormatName = "aoti-dbg-timeline";
 inline constexpr std::uint32_t kTimelineFormatVersion = 1;
 
+/// Names of the library's own kernels, which measure and save tensors, start with this. They belong to no
+/// call.
+inline constexpr std::string_view kOwnKernels = "aoti_dbg_";
+
 struct TimelineHeader {
     std::uint64_t pid = 0;
     std::string_view source;   // what measured the times: "cupti"

@@ -13,9 +13,6 @@
 
 namespace aoti_dbg {
 
-/// Names of the library's own kernels, which measure and save tensors, start with this.
-inline constexpr std::string_view kOwnKernels = "aoti_dbg_";
-
 /// A line of the file.
 struct ReadSpan {
     std::uint64_t sequence = 0;  // of the innermost recorded call that submitted it; 0: unknown

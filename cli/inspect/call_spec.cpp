@@ -14,9 +14,10 @@ constexpr std::size_t kLargest = std::size_t{16} << 20U;
 constexpr std::size_t kMostLeaves = std::size_t{1} << 16U;
 constexpr int kDeepest = 64;
 
-/// Reads `in_spec_ = R"([1, {...}])";`, which older releases write as a plain string.
+/// Reads `in_spec_ = R"([1, {...}])";`. Older releases write a plain string, and a long text is written in
+/// parts, below each other.
 Json read_spec(std::string_view source, std::string_view name) {
-    const std::string begin = std::string(name) + " = ";
+    const std::string begin = std::string(name) + " =";
     const std::size_t at = source.find(begin);
     if (at == std::string_view::npos) return {};
     SourceLexer lexer(source.substr(at + begin.size(), kLargest));

@@ -1,6 +1,7 @@
 #include "cli/inspect/inspect.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clean_text.hpp"
 #include "base/message.hpp"
@@ -8,6 +9,7 @@
 #include "cli/inspect/inspected_model.hpp"
 #include "cli/inspect/model_kernels.hpp"
 #include "cli/print.hpp"
+#include "cli/usage_errors.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -15,8 +17,12 @@ namespace {
 constexpr std::size_t kMostNames = 10;
 
 int fail(const std::string& path, const std::string& why) {
-    error_message(ErrorCode::unreadable_recording, "cannot inspect %s: %s.", clean_text(path).c_str(),
-                  clean_text(why).c_str());
+    const std::string text = clean_text(why);
+    if (why.starts_with("cannot "))  // which names the file
+        error_message(ErrorCode::unreadable_recording, "%s.", text.c_str());
+    else
+        error_message(ErrorCode::unreadable_recording, "cannot inspect %s: %s.", clean_text(path).c_str(),
+                      text.c_str());
     return 1;
 }
 
@@ -54,24 +60,54 @@ const char* why_empty(OpenedPackage::Kind kind) {
     }
 }
 
+/// Says why no model has the source of the kernel.
+int refuse_kernel(const std::vector<ModelKernel>& kernels, const std::string& kernel) {
+    const auto found = std::ranges::find(kernels, kernel, &ModelKernel::name);
+    const bool is_known = found != kernels.end();
+    const bool is_generated =
+        is_known && (found->kind == SiteKind::cpp || found->kind == SiteKind::triton ||
+                     found->kind == SiteKind::user_triton || found->kind == SiteKind::device_kernel);
+    std::string why = "the package does not contain it.";
+    // A run prints some ops as at::_ops::cumsum::call.
+    if (kernel.starts_with("at::_ops::") || (is_known && !is_generated)) {
+        why += " Ops are part of PyTorch.";
+    } else if (!is_known) {
+        std::vector<std::string> names;
+        for (const ModelKernel& one : kernels)
+            if (std::ranges::find(names, one.name) == names.end()) names.push_back(one.name);
+        why = "the model has no such kernel." + did_you_mean(kernel, names);
+        const std::size_t more = names.size() - std::min(names.size(), kMostNames);
+        names.resize(names.size() - more);
+        if (!names.empty()) why += " It has: " + joined(names, ", ") + (more == 0 ? "." : ", ...");
+    }
+    error_message(ErrorCode::no_match, "cannot print the source of kernel %s: %s", clean_text(kernel).c_str(),
+                  clean_text(why).c_str());
+    return 1;
+}
+
 int print_kernel(const std::vector<ModelFiles>& models, const InspectRequest& request) {
-    std::vector<std::string> names;
+    std::vector<ModelKernel> kernels;
+    const ModelFiles* first = nullptr;
+    std::string text;
     for (const ModelFiles& model : models) {
         const WrapperTexts texts = texts_of(model);
         const KernelSource source = source_of_kernel(texts, read_call_sites(texts), request.kernel);
-        if (!source.text.empty()) return print(source.text);
-        for (const ModelKernel& kernel : inspect_model(model).kernels)
-            names.push_back(kernel.name);
+        if (first == nullptr && !source.text.empty()) {
+            first = &model;
+            text = source.text;
+        } else if (first != nullptr && !source.text.empty() && source.text != text) {
+            message(Severity::warn,
+                    "several models have a kernel %s. This is the source of %s. For that of %s, unpack the "
+                    "package and pass the model's .so.",
+                    clean_text(request.kernel).c_str(), clean_text(first->name).c_str(),
+                    clean_text(model.name).c_str());
+            break;
+        }
+        if (first == nullptr)
+            for (ModelKernel& kernel : inspect_model(model).kernels)
+                kernels.push_back(std::move(kernel));
     }
-    const bool is_known = std::ranges::find(names, request.kernel) != names.end();
-    const std::size_t more = names.size() - std::min(names.size(), kMostNames);
-    names.resize(names.size() - more);
-    std::string why = "the package has no source of it. Ops are part of PyTorch.";
-    if (!is_known)
-        why = "the model has no such kernel. It has: " + joined(names, ", ") + (more == 0 ? "." : ", ...");
-    error_message(ErrorCode::no_match, "cannot print the source of kernel %s: %s",
-                  clean_text(request.kernel).c_str(), clean_text(why).c_str());
-    return 1;
+    return first == nullptr ? refuse_kernel(kernels, request.kernel) : print(text);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `aoti-dbg inspect`: prints what a model's files say, without loading it.
+// `aoti-dbg inspect`: prints a model's inputs, kernels and constants from its files, without loading it.
 #pragma once
 
 #include <string>

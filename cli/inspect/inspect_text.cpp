@@ -6,6 +6,7 @@
 #include "base/words.hpp"
 #include "cli/inspect/inspect.hpp"
 #include "cli/inspect/model_kernels.hpp"
+#include "model/python_stack.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -35,11 +36,11 @@ std::size_t widest(const std::vector<Item>& items, std::size_t count, const Name
     return std::min(width, kWidestName);
 }
 
-std::string range_text(const TensorSize& size) {
+std::string range_text(const TensorSize& size, std::size_t dimension) {
     if (!size.least && !size.most) return {};
     if (size.least == size.most) return {};
     std::string text = size.least ? std::to_string(*size.least) + " ≤ " : std::string();
-    text += size.text == "?" ? "size" : size.text;
+    text += size.text == "?" ? "dim " + std::to_string(dimension) : size.text;
     return text + (size.most ? " ≤ " + std::to_string(*size.most) : std::string());
 }
 
@@ -93,11 +94,12 @@ std::string inputs_text(const InspectedModel& model, bool is_all) {
     for (std::size_t i = 0; i < section.shown(); ++i) {
         const ModelTensor& input = model.inputs[i];
         std::vector<std::string> facts;
-        for (const TensorSize& size : input.sizes)
-            if (const std::string range = range_text(size); !range.empty()) facts.push_back(range);
+        for (std::size_t at = 0; at < input.sizes.size(); ++at)
+            if (const std::string range = range_text(input.sizes[at], at); !range.empty())
+                facts.push_back(range);
         if (const std::string strides = strides_text(input); !strides.empty()) facts.push_back(strides);
         if (!input.device.empty()) facts.push_back("on " + input.device);
-        if (!input.place.empty()) facts.push_back("is " + input.place);
+        if (!input.place.empty()) facts.push_back("passed as " + input.place);
         text +=
             line("", column(input.name, width) + "  " + column(shape_text(input), facts.empty() ? 0 : 20) +
                          (facts.empty() ? "" : "  ") + joined(facts, ", "));
@@ -113,12 +115,13 @@ std::string outputs_text(const InspectedModel& model, bool is_all) {
     const std::size_t width = widest(model.outputs, section.shown(), name);
     for (std::size_t i = 0; i < section.shown(); ++i) {
         const ModelOutput& output = model.outputs[i];
+        const bool is_none = output.value == kNoOutput;
+        const std::string shape = is_none ? kNoOutput : shape_text(output.tensor);
         std::vector<std::string> facts;
-        if (!output.tensor.place.empty()) facts.push_back("at " + output.tensor.place);
-        if (!output.value.empty()) facts.push_back("is " + output.value);
-        if (!output.writer.empty()) facts.push_back("from " + output.writer);
-        text += line("", column(output.tensor.name, width) + "  " +
-                             column(shape_text(output.tensor), facts.empty() ? 0 : 20) +
+        if (!output.tensor.place.empty()) facts.push_back("returned at " + output.tensor.place);
+        if (!output.value.empty() && !is_none) facts.push_back(output.value);
+        if (!output.writer.empty()) facts.push_back("written by " + output.writer);
+        text += line("", column(output.tensor.name, width) + "  " + column(shape, facts.empty() ? 0 : 20) +
                              (facts.empty() ? "" : "  ") + joined(facts, ", "));
     }
     return text + section.rest();
@@ -156,20 +159,6 @@ std::string names_text(const std::vector<std::string>& names, bool is_all) {
     return joined(some, ", ") + (count < names.size() ? ", ..." : "");
 }
 
-/// Returns the innermost place of a stack trace that is not in PyTorch itself: models.py, line 75, in
-/// forward.
-std::string place_in_model(const std::string& stack) {
-    constexpr std::string_view kBegin = "File \"";
-    std::string place;
-    for (std::size_t at = stack.find(kBegin); at != std::string::npos; at = stack.find(kBegin, at + 1)) {
-        std::string one = stack.substr(at, stack.find('\n', at) - at);
-        if (place.empty() || one.find("/site-packages/torch/") == std::string::npos) place = std::move(one);
-    }
-    place.erase(0, std::min(kBegin.size(), place.size()));
-    const std::size_t quote = place.find('"');
-    return quote == std::string::npos ? place : place.erase(quote, 1);
-}
-
 std::string kernel_text(const ModelKernel& kernel, bool is_all) {
     std::string calls = kernel.calls == 0 ? "?" : std::to_string(kernel.calls);
     std::string facts = word_of(kernel.kind);
@@ -182,7 +171,8 @@ std::string kernel_text(const ModelKernel& kernel, bool is_all) {
     detail("ATen", names_text(kernel.aten, is_all));
     detail("nodes", names_text(kernel.nodes, is_all));
     for (const std::string& stack : kernel.stack_traces) {
-        detail("Python", place_in_model(stack));
+        const std::vector<PythonLine> lines = read_python_stack(stack);
+        if (!lines.empty()) detail("Python", text_of(own_line(lines)));
         if (!is_all) break;
     }
     return text;
@@ -200,7 +190,7 @@ std::string kernels_text(const InspectedModel& model, bool is_all) {
     }
     std::string sum = std::to_string(model.kernels.size());
     if (!is_known) sum += ", number of calls unknown";
-    if (is_known && calls != 0) sum += ", " + counted(calls, "call") + " in a run";
+    if (is_known && calls != 0) sum += ", " + counted(calls, "call") + " per run";
     if (conditional != 0) sum += ", " + std::to_string(conditional) + " in a branch or loop";
     std::string text = section.head(sum);
     for (std::size_t i = 0; i < section.shown(); ++i)
@@ -245,7 +235,7 @@ std::string model_text(const InspectedModel& model, bool is_all) {
     std::string text = line("model", model.name.empty() ? "(unnamed)" : model.name);
     text += line("compiled", compiled_text(model));
     const bool is_readable = model.library && model.library->problem.empty();
-    if (is_readable && model.library->release != 0) text += line("by", release_text(*model.library));
+    if (is_readable && model.library->release != 0) text += line("release", release_text(*model.library));
     text += line("files", files_text(model));
     if (model.library && !is_readable) text += line("", "the library " + model.library->problem);
     text += inputs_text(model, is_all) + outputs_text(model, is_all) + constants_text(model, is_all) +

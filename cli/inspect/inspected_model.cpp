@@ -17,11 +17,6 @@
 namespace aoti_dbg::cli {
 namespace {
 
-std::string_view text_of(const PackagedFile* file) {
-    const std::string_view text = file == nullptr ? std::string_view() : file->text();
-    return text.size() > kLargestFile ? std::string_view() : text;
-}
-
 /// Reads {"AOTI_DEVICE_KEY": "cuda", "AOTI_COMPUTE_CAPABILITY": "90"}. Ignores anything else.
 std::map<std::string, std::string, std::less<>> read_metadata(std::string_view text) {
     std::map<std::string, std::string, std::less<>> values;
@@ -93,6 +88,15 @@ void set_places(std::string_view source, InspectedModel& facts) {
         facts.outputs[i].tensor.place = outputs[i];
 }
 
+/// Names the outputs that a run leaves empty.
+void set_absent_outputs(std::string_view source, InspectedModel& facts) {
+    const bool is_whole = source.find("} // AOTInductorModel::run_impl") != std::string_view::npos;
+    for (std::size_t i = 0; i < facts.outputs.size(); ++i)
+        if (is_whole && facts.is_complete && facts.outputs[i].value.empty() &&
+            source.find("output_handles[" + std::to_string(i) + "]") == std::string_view::npos)
+            facts.outputs[i].value = kNoOutput;
+}
+
 /// Returns how many lines call the function, or contain the text.
 std::size_t count_of(std::string_view text, std::string_view word) {
     std::size_t count = 0;
@@ -118,7 +122,7 @@ void set_printer(std::string_view source, InspectedModel& facts) {
 
 void set_checks(std::string_view source, const WrapperInfo& info, InspectedModel& facts) {
     if (!info.input_guards.empty())
-        facts.checks.emplace_back("checks of the inputs, off unless AOTI_RUNTIME_CHECK_INPUTS=1");
+        facts.checks.emplace_back("input checks, off unless AOTI_RUNTIME_CHECK_INPUTS=1");
     constexpr std::string_view kNanCheck = "aoti_torch_check_inf_and_nan";
     const std::size_t nan_checks = count_of(source, std::string(kNanCheck) + "(");
     if (nan_checks != 0)
@@ -154,6 +158,7 @@ InspectedModel inspect_model(const ModelFiles& files) {
     facts.inputs = inputs_of(info);
     facts.outputs = outputs_of(info);
     set_places(texts.wrapper, facts);
+    set_absent_outputs(texts.wrapper, facts);
     facts.constants = constants_of(info);
     facts.kernels = kernels_of(files, texts, info, facts);
     set_printer(texts.wrapper, facts);

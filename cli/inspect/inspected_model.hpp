@@ -1,4 +1,4 @@
-// What is known about a model from its files alone: what `aoti-dbg inspect` prints.
+// The facts about a model that its files alone give. `aoti-dbg inspect` prints them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace aoti_dbg::cli {
 
 struct TensorSize {
-    std::string text;  // 8, s77, 2*s77, or ? if nothing says it
+    std::string text;  // 8, s77, 2*s77, or ? if unknown
     std::optional<std::int64_t> least;
     std::optional<std::int64_t> most;
 };
@@ -28,9 +28,12 @@ struct ModelTensor {
     std::vector<std::string> strides;
 };
 
+/// The value of an output that the module returns as None.
+inline constexpr const char* kNoOutput = "None";
+
 struct ModelOutput {
     ModelTensor tensor;
-    std::string value;   // what the run returns there: buf4, arg0_1
+    std::string value;   // what the run returns there: buf4, arg0_1, None
     std::string writer;  // the last call that writes it, empty if unknown
 };
 
@@ -71,10 +74,10 @@ struct InspectedModel {
     std::string platform;
     std::optional<ModelLibrary> library;
     bool has_wrapper = false;
-    bool is_complete = true;  // false if the source has more than the reader keeps
+    bool is_complete = true;  // false if the source exceeds the reader's limits
     std::size_t kernel_sources = 0;
     std::size_t cubins = 0;
-    bool has_inputs = false;  // false if nothing says which ones there are
+    bool has_inputs = false;  // false if they are unknown
     bool has_input_guards = false;
     std::vector<ModelTensor> inputs;
     std::vector<ModelOutput> outputs;
@@ -83,7 +86,7 @@ struct InspectedModel {
     std::vector<ModelKernel> kernels;
     std::string printer;              // PyTorch's debug printer: values, files, names, or empty
     std::vector<std::string> checks;  // compiled in, one sentence each
-    std::vector<Visible> visible;     // what aoti-dbg sees
+    std::vector<Visible> visible;     // what aoti-dbg can record
 };
 
 /// Reads the files of a model, and nothing else.

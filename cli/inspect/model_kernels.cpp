@@ -14,11 +14,6 @@
 namespace aoti_dbg::cli {
 namespace {
 
-std::string_view text_of(const PackagedFile* file) {
-    const std::string_view text = file == nullptr ? std::string_view() : file->text();
-    return text.size() > kLargestFile ? std::string_view() : text;
-}
-
 void add_new(const std::vector<std::string>& from, std::vector<std::string>& to) {
     for (const std::string& text : from)
         if (std::ranges::find(to, text) == to.end()) to.push_back(text);
@@ -195,6 +190,11 @@ class SourceNames {
 };
 
 }  // namespace
+
+std::string_view text_of(const PackagedFile* file) {
+    const std::string_view text = file == nullptr ? std::string_view() : file->text();
+    return text.size() > kLargestFile ? std::string_view() : text;
+}
 
 WrapperTexts texts_of(const ModelFiles& files) {
     WrapperTexts texts;

@@ -24,6 +24,9 @@ struct KernelSource {
 /// Returns the source of a Triton kernel in Python, or of a cpp_* kernel in C++.
 KernelSource source_of_kernel(const WrapperTexts& texts, const WrapperInfo& info, std::string_view kernel);
 
+/// Returns the text of a file, and an empty one of a file that is absent or too large.
+std::string_view text_of(const PackagedFile* file);
+
 /// Returns the texts of the model's files. Ignores files that are too large.
 WrapperTexts texts_of(const ModelFiles& files);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kRunImpl = "_ZN5torch12aot_inductor16AOTInductorModel8run_implE";
 constexpr std::string_view kNamePrinter = "[ before_launch: ";
-/// Weights follow the code in the same file, and can have gigabytes.
+/// Weights follow the code in the same file, and can take gigabytes.
 constexpr std::size_t kMostSearched = std::size_t{256} << 20U;
 constexpr std::uint16_t kCudaMachine = 190;
 constexpr std::size_t kAbiVersion = 8;  // in e_ident

@@ -1,5 +1,5 @@
-// What the ELF file of a model says without its sources: what it calls, what PyTorch compiled it, and the GPU
-// architectures of the kernels inside. Pure. Must accept any bytes.
+// What the ELF file of a model shows without its sources: the functions it calls, the PyTorch release that
+// compiled it, and the GPU architectures of its kernels. Pure. Must accept any bytes.
 #pragma once
 
 #include <cstdint>

@@ -50,6 +50,20 @@ const InputGuard* guard_at(const WrapperInfo& info, std::size_t position) {
     return found == info.input_guards.end() ? nullptr : &*found;
 }
 
+/// Returns "2*s39" for arg9_1_size_1, if the source has `int64_t s39 = (1.0/2.0)*arg9_1_size_1;`.
+std::string by_symbols(const RunBody& run, const std::string& size) {
+    constexpr std::string_view kBegin = "(1.0/";
+    constexpr std::string_view kMiddle = ".0)*";
+    for (const auto& [symbol, text] : run.symbols) {
+        const std::size_t middle = text.find(kMiddle);
+        if (!text.starts_with(kBegin) || middle == std::string::npos) continue;
+        const std::string factor = text.substr(kBegin.size(), middle - kBegin.size());
+        const bool is_number = factor.find_first_not_of("0123456789") == std::string::npos;
+        if (is_number && text.substr(middle + kMiddle.size()) == size) return factor + "*" + symbol;
+    }
+    return size;
+}
+
 /// Describes an input by the code that uses it, and by its check.
 ModelTensor input_at(const WrapperInfo& info, std::size_t position) {
     ModelTensor facts;
@@ -58,7 +72,7 @@ ModelTensor input_at(const WrapperInfo& info, std::size_t position) {
     const InputGuard* const guard = guard_at(info, position);
     facts.has_sizes = layout.has_sizes;
     for (const std::string& text : plain(layout.sizes))
-        facts.sizes.push_back(size_of(text, {}));
+        facts.sizes.push_back(size_of(by_symbols(info.run, text), {}));
     for (const std::string& text : plain(layout.strides))
         facts.strides.push_back(text);
     if (guard == nullptr) return facts;
@@ -76,16 +90,53 @@ ModelTensor input_at(const WrapperInfo& info, std::size_t position) {
     return facts;
 }
 
-/// Returns the name of the last call that writes the tensor, or an empty text.
-std::string writer_of(const RunBody& run, std::string_view name) {
-    const auto writes = [name](const Argument& argument) {
-        const bool is_it = std::ranges::any_of(
-            argument.tensors, [name](const TensorName& tensor) { return tensor.name == name; });
-        return is_it && (argument.role == Role::writes || argument.role == Role::updates);
-    };
-    for (auto site = run.sites.rbegin(); site != run.sites.rend(); ++site)
-        if (std::ranges::any_of(site->arguments, writes)) return site->name;
-    return {};
+/// Knows which call writes the memory of each tensor last.
+class Writers {
+  public:
+    explicit Writers(const WrapperInfo& info) {
+        for (const SharedMemory& shared : info.run.shared_memory)
+            // A misaligned input is replaced by a copy.
+            if (std::ranges::find(info.inputs, shared.name) == info.inputs.end())
+                owners_[shared.name] = owner_of(shared.of);
+        for (const CallSite& site : info.run.sites)
+            for (const Argument& argument : site.arguments)
+                if (argument.role == Role::writes || argument.role == Role::updates)
+                    for (const TensorName& tensor : argument.tensors)
+                        writers_[owner_of(tensor.name)] = &site;
+    }
+
+    /// Returns the name of the call, or an empty text if it is unknown or may not happen.
+    [[nodiscard]] std::string writer_of(std::string_view name) const {
+        const auto found = writers_.find(owner_of(name));
+        if (found == writers_.end() || found->second->region != kNone) return {};
+        return found->second->name;
+    }
+
+  private:
+    [[nodiscard]] std::string_view owner_of(std::string_view name) const {
+        const auto found = owners_.find(name);
+        return found == owners_.end() ? name : found->second;
+    }
+
+    std::map<std::string_view, std::string_view> owners_;
+    std::map<std::string_view, const CallSite*> writers_;
+};
+
+/// Returns the layout of a returned tensor. Also follows views with names of their own:
+/// `auto buf32 = ...reinterpret_tensor_wrapper(buf8, ...); buf8.reset();  // reuse`.
+TensorLayout layout_at_end(const WrapperInfo& info, TensorName tensor) {
+    const auto last = static_cast<std::uint32_t>(info.run.sites.size() - 1);
+    const std::vector<SharedMemory>& all = info.run.shared_memory;
+    for (auto shared = all.rbegin(); shared != all.rend(); ++shared) {
+        if (shared->name != tensor.name) continue;
+        if (std::ranges::find(info.inputs, tensor.name) != info.inputs.end()) break;
+        tensor.name = shared->of;
+        if (shared->how != SharedMemory::How::view) continue;
+        if (!shared->layout || shared->layout->sizes.empty()) return {};
+        if (!tensor.view) tensor.view = shared->layout;
+        if (tensor.view->dtype.empty()) tensor.view->dtype = shared->layout->dtype;
+    }
+    return layout_of(info, last, tensor);
 }
 
 /// Returns the ranges of the symbols that are a size of an input.
@@ -138,6 +189,7 @@ std::vector<ModelTensor> inputs_of(const WrapperInfo& info) {
 
 std::vector<ModelOutput> outputs_of(const WrapperInfo& info) {
     const Ranges ranges = ranges_of(inputs_of(info));
+    const Writers writers(info);
     std::vector<ModelOutput> outputs;
     const std::size_t count = std::max(info.output_names.size(), info.run.outputs.size());
     for (std::size_t i = 0; i < count; ++i) {
@@ -146,10 +198,9 @@ std::vector<ModelOutput> outputs_of(const WrapperInfo& info) {
         if (output.tensor.name.empty()) output.tensor.name = "output" + std::to_string(i);
         if (i >= info.run.outputs.size()) continue;
         output.value = info.run.outputs[i].name;
-        output.writer = writer_of(info.run, output.value);
+        if (!output.value.empty()) output.writer = writers.writer_of(output.value);
         if (info.run.sites.empty()) continue;
-        const auto last = static_cast<std::uint32_t>(info.run.sites.size() - 1);
-        set_layout(layout_of(info, last, info.run.outputs[i]), ranges, output.tensor);
+        set_layout(layout_at_end(info, info.run.outputs[i]), ranges, output.tensor);
     }
     return outputs;
 }

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/clean_text.hpp"
+#include "base/message.hpp"
 #include "base/temporary_folder.hpp"
 #include "serializer/crc32.hpp"
 #include "serializer/zip_reader.hpp"
@@ -74,12 +76,13 @@ Result<OpenedPackage> OpenedPackage::open_archive(MappedFile archive) {
     return opened;
 }
 
-void OpenedPackage::add(const std::string& path) {
-    if (files_.size() >= kMostFiles) return;
+Status OpenedPackage::add(const std::string& path) {
+    if (files_.size() >= kMostFiles) return {};
     Result<MappedFile> mapped = MappedFile::open(path);
-    if (!mapped.ok()) return;
+    if (!mapped.ok()) return mapped.status();
     files_.push_back({path, mapped.value().bytes()});
     mapped_.push_back(std::move(mapped.value()));
+    return {};
 }
 
 Result<OpenedPackage> OpenedPackage::open_folder(const std::string& path) {
@@ -97,7 +100,9 @@ Result<OpenedPackage> OpenedPackage::open_folder(const std::string& path) {
     }
     std::ranges::sort(found);
     for (const std::string& file : found)
-        opened.add(file);
+        if (const Status added = opened.add(file); !added.ok())
+            message(Severity::warn, "%s. The model is described without it.",
+                    clean_text(added.message()).c_str());
     return opened;
 }
 
@@ -105,7 +110,7 @@ Result<OpenedPackage> OpenedPackage::open_file(const std::string& path, Kind kin
     OpenedPackage opened(kind, path);
     const fs::path own(path);
     const std::string folder = own.has_parent_path() ? own.parent_path().native() + "/" : std::string();
-    // Files of others lie there, too.
+    // The folder can contain other files.
     const bool is_shared = is_temporary_folder(folder);
     const std::string name = own.filename();
     std::error_code failed;
@@ -122,7 +127,7 @@ Result<OpenedPackage> OpenedPackage::open_file(const std::string& path, Kind kin
     }
     std::ranges::sort(found);
     for (const std::string& file : found)
-        opened.add(file);
+        (void)opened.add(file);  // may be unrelated
     return opened;
 }
 

@@ -41,7 +41,7 @@ class OpenedPackage {
     static Result<OpenedPackage> open_archive(MappedFile archive);
     static Result<OpenedPackage> open_folder(const std::string& path);
     static Result<OpenedPackage> open_file(const std::string& path, Kind kind);
-    void add(const std::string& path);
+    Status add(const std::string& path);
 
     Kind kind_;
     std::string only_;

@@ -24,7 +24,7 @@ class Report {
     explicit Report(const InspectedModel& facts) : facts_(facts) {}
 
     void calls() {
-        if (!facts_.library) return add(State::partly, "calls", "the package has no library to look into");
+        if (!facts_.library) return add(State::partly, "calls", "the package has no library to inspect");
         if (!facts_.library->problem.empty())
             return add(State::no, "calls", "the library " + facts_.library->problem);
         const auto& inside = facts_.library->bound_inside;
@@ -32,7 +32,7 @@ class Report {
             count_kernels(facts_, [&](const ModelKernel& kernel) { return inside.count(kernel.name) != 0; });
         if (invisible != 0)
             return add(State::partly, "calls",
-                       "all but " + counted(invisible, "kernel") + " without an import slot, such as " +
+                       "all except " + counted(invisible, "kernel") + " without an import slot, such as " +
                            *inside.begin());
         if (!facts_.has_wrapper && facts_.kernel_sources == 0 && !facts_.library->cpp_kernels.empty())
             return add(State::partly, "calls", "every op, and C++ kernels whose names begin with cpp_fused_");
@@ -41,24 +41,23 @@ class Report {
 
     void arguments(const WrapperInfo& info) {
         if (!facts_.has_wrapper)
-            return add(State::no, "argument names",
-                       "arg0, arg1 and so on, because there is no wrapper source");
+            return add(State::no, "argument names", "arg0, arg1, ..., because there is no wrapper source");
         const bool is_inline = std::ranges::any_of(facts_.kernels, [](const ModelKernel& kernel) {
             return kernel.kind == SiteKind::triton && kernel.calls == 0;
         });
         if (is_inline && info.triton_kernels.empty())
             return add(State::partly, "argument names",
-                       "those of ops; this release launches Triton kernels without a call site");
+                       "only for ops: this release launches Triton kernels without a call site");
         if (!facts_.is_complete)
-            return add(State::partly, "argument names", "the wrapper source is larger than the reader keeps");
+            return add(State::partly, "argument names", "the wrapper source exceeds the reader's limits");
         add(State::yes, "argument names", "as in the wrapper source");
     }
 
     void lines() {
-        if (facts_.has_wrapper) return add(State::yes, "lines of calls", "from the wrapper source");
+        if (facts_.has_wrapper) return add(State::yes, "source lines", "from the wrapper source");
         if (facts_.library && facts_.library->has_lines)
-            return add(State::yes, "lines of calls", "from the line table of the library");
-        add(State::no, "lines of calls",
+            return add(State::yes, "source lines", "from the line table of the library");
+        add(State::no, "source lines",
             "no wrapper source, no line table (AOT_INDUCTOR_DEBUG_SYMBOLS=1 adds it)");
     }
 
@@ -74,9 +73,9 @@ class Report {
 
     void input_checks() {
         if (facts_.has_input_guards)
-            return add(State::yes, "checks of inputs", "dtype, sizes and strides of each input");
-        add(facts_.has_wrapper ? State::partly : State::no, "checks of inputs",
-            facts_.has_wrapper ? "only the number: the package does not describe the inputs"
+            return add(State::yes, "input checks", "dtype, sizes and strides of each input");
+        add(facts_.has_wrapper ? State::partly : State::no, "input checks",
+            facts_.has_wrapper ? "only the number of inputs: the package does not describe them"
                                : "none, because there is no wrapper source");
     }
 
@@ -85,14 +84,14 @@ class Report {
             facts_, [](const ModelKernel& kernel) { return kernel.kind == SiteKind::dispatcher; });
         if (dispatched != 0)
             return add(State::partly, "values",
-                       "not those of " + counted(dispatched, "op") + " that go through the dispatcher");
+                       "all except those of " + counted(dispatched, "op") + " that the dispatcher calls");
         if (facts_.device == "cuda" && !facts_.has_wrapper)
             return add(State::partly, "values",
-                       "of a kernel's arguments only those whose size the driver knows (CUDA 12.4 or later)");
+                       "for kernels, only arguments whose size the driver reports (CUDA 12.4 or later)");
         const std::size_t packed = count_kernels(facts_, [](const ModelKernel& kernel) {
             return kernel.name.find("mkldnn") != std::string::npos;
         });
-        if (packed != 0) return add(State::partly, "values", "all but weights that mkldnn packed");
+        if (packed != 0) return add(State::partly, "values", "all except weights that mkldnn packed");
         if (facts_.device == "cuda")
             return add(State::yes, "values",
                        "statistics and files of every tensor, but not inside CUDA graphs");
@@ -111,13 +110,13 @@ class Report {
             add(State::yes, "GPU faults", "kernel, argument and source line");
         if (imports(facts_, "cuLaunchKernelEx"))
             add(State::partly, "overlapping kernels",
-                "the model can launch with programmatic dependent launch. Completion markers end the "
+                "the model can use programmatic dependent launch. Completion markers prevent the "
                 "overlap");
     }
 
     void printer() {
         if (facts_.printer.empty()) return;
-        add(State::partly, "output", "PyTorch's printer prints as well, because it is compiled in");
+        add(State::partly, "output", "PyTorch's debug printer is compiled in, and prints as well");
     }
 
     std::vector<Visible> take() { return std::move(found_); }
@@ -127,9 +126,9 @@ class Report {
     void add_share(const char* what, std::size_t known, const char* why_none) {
         const std::size_t all = facts_.kernels.size();
         if (known == 0) return add(State::no, what, why_none);
-        if (known == all) return add(State::yes, what, "of every kernel and op");
+        if (known == all) return add(State::yes, what, "for every kernel and op");
         add(State::partly, what,
-            "of " + std::to_string(known) + " of " + std::to_string(all) + " kernels and ops");
+            "for " + std::to_string(known) + " of " + std::to_string(all) + " kernels and ops");
     }
     void add(State state, const char* what, std::string text) {
         found_.push_back({state, what, std::move(text)});

@@ -1,4 +1,4 @@
-// What aoti-dbg will see of a model, and what it will not, by the model's files. Pure.
+// What aoti-dbg can record of a model, and what it cannot, judged by the model's files. Pure.
 // docs/explanation/limits.md has the rules behind it.
 #pragma once
 

@@ -85,7 +85,7 @@ function seriesChart(title, runs, tensor) {
   const last = runs.length - 1;
   const badRuns = bad.filter(Boolean).length;
   const rest = badRuns ? `NaN in ${count(badRuns)} of ${counted(runs.length, 'run')}, first in run ${text(runs[bad.indexOf(true)])}` : '';
-  picture.setAttribute('aria-label', `${text(title)} over ${counted(runs.length, 'run')}. ${seriesWords(runs, numbers, 0)}. ` +
+  picture.setAttribute('aria-label', `${text(title)} across ${counted(runs.length, 'run')}. ${seriesWords(runs, numbers, 0)}. ` +
     `${seriesWords(runs, numbers, last)}. ${rest}`);
   const says = make('p', { class: badRuns ? 'chart-says is-bad' : 'chart-says' });
   const idle = rest || `Run ${text(runs[0])} to ${text(runs[last])}`;

@@ -117,6 +117,13 @@ class Recording {
     const process = this.processes[index] || {};
     return text(process.rank) !== '' ? `rank ${text(process.rank)}` : `pid ${text(process.pid) || index}`;
   }
+  // Names are often the same: a model is loaded twice, or by several processes. Findings have the numbers.
+  modelName(index) {
+    const model = this.models[index];
+    if (!model) return '';
+    const name = text(model.number) === '' ? text(model.name) : `${text(model.number)} · ${text(model.name)}`;
+    return this.processes.length > 1 ? `${this.processName(model.process)} · ${name}` : name;
+  }
   // A device's time is the better one.
   time(row) { return this.columns.device[row] || this.columns.host[row]; }
 

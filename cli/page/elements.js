@@ -53,7 +53,7 @@ function command(words) {
   button.addEventListener('click', async () => {
     const done = await copyText(text(words));
     button.textContent = done ? 'Copied' : 'Failed';
-    announce(done ? 'Copied' : 'The browser did not allow copying');
+    announce(done ? 'Copied' : 'The browser blocked copying');
     setTimeout(() => { button.textContent = 'Copy'; }, 1500);
   });
   return make('div', { class: 'command' }, make('code', { tabindex: 0 }, words), button);

@@ -32,22 +32,22 @@ std::string shape_text(const FindingTensor& tensor) {
     return text + "]";
 }
 
-/// Without the code, which is a member of its own.
+/// Returns the sentence without the code, which is its own member.
 std::string sentence_of(const Finding& finding) {
     std::string text = finding_sentence(finding);
     const std::size_t end = text.starts_with("aoti-dbg ") ? text.find(": ") : std::string::npos;
     return end == std::string::npos ? text : text.substr(end + 2);
 }
 
-/// What a confidential page says instead of the sentence, which can have values.
+/// Returns a sentence for a confidential page. The finding's own sentence can contain values.
 std::string confidential_sentence(const Finding& finding) {
     const std::string& label = finding.tensor.label;
     const std::string at = finding.kernel.empty() ? "" : " at " + finding.kernel;
     if (finding.kind == Finding::Kind::argument)
-        return "wrong " + (finding.check.empty() ? std::string("argument") : finding.check) + " of " + label +
-               at;
+        return "wrong " + (finding.check.empty() ? std::string("argument") : finding.check) +
+               (label.empty() ? "" : " of " + label) + at;
     const bool is_infinite = finding.kind == Finding::Kind::inf;
-    return std::string(is_infinite ? "Inf" : "NaN") + " in " + label + at;
+    return std::string(is_infinite ? "Inf" : "NaN") + (label.empty() ? "" : " in " + label) + at;
 }
 
 void append_tensor(const FindingTensor& tensor, bool is_confidential, std::string& out) {
@@ -55,14 +55,16 @@ void append_tensor(const FindingTensor& tensor, bool is_confidential, std::strin
     out += '{';
     append_text_member("label", cut_text(tensor.label), out);
     append_some_text("fqn", cut_text(tensor.original_fqn), out);
+    const bool is_there = !tensor.label.empty() || !tensor.dtype.empty();
     std::string what = shape_text(tensor);
-    if (!is_confidential && tensor.scalar.empty()) what += (what.empty() ? "" : ", ") + measured_text(tensor);
+    if (!is_confidential && is_there && tensor.scalar.empty())
+        what += (what.empty() ? "" : ", ") + measured_text(tensor);
     if (!is_confidential && !tensor.scalar.empty()) what = tensor.scalar;
     append_some_text("what", cut_text(what), out);
     out += '}';
 }
 
-/// Where each call is shown: the call that made what the finding is about.
+/// Returns the call that wrote the tensor of the finding.
 std::string writer_of(const Finding& finding) {
     if (finding.kernel.empty() || finding.kernel == kModelInputs) return {};
     return finding.call == kNoCallNumber ? finding.kernel
@@ -93,7 +95,8 @@ void append_finding(const Page& page, const PageFinding& one, const RowJson& row
     append_count_member("count", one.count, out);
     append_some_text("suppression", cut_text(finding.suppression), out);
     if (!page.is_confidential) {
-        append_some_text("repeat", cut_text(one.repeat), out);
+        // A command without its end would do something else.
+        if (one.repeat == cut_text(one.repeat)) append_some_text("repeat", one.repeat, out);
         append_some_text("expected", cut_text(finding.expected), out);
         append_some_text("found", cut_text(finding.found), out);
         append_some_text("advice", cut_text(finding.advice), out);
@@ -154,7 +157,7 @@ void append_verdict(const PageVerdict& verdict, bool is_confidential, std::strin
     append_name("verdict", out);
     out += '{';
     append_text_member("state", verdict.state, out);
-    append_some_text("sentence", verdict.sentence, out);
+    append_some_text("sentence", cut_text(verdict.sentence), out);
     append_some_text("code", verdict.code, out);
     append_some_text("class", verdict.kind, out);
     if (!is_confidential) {

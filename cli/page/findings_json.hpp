@@ -9,9 +9,9 @@
 
 namespace aoti_dbg::cli {
 
-/// Begins with the brace that opens the page's object.
+/// Returns text that begins with the brace of the page's object.
 std::string head_json(const Page& page);
-/// Begin with a comma.
+/// These return text that begins with a comma.
 std::string findings_json(const Page& page, const RowJson& rows);
 std::string diff_json(const Page& page, const RowJson& rows);
 std::string recorded_json(const Page& page, const std::vector<std::string>& left_out);

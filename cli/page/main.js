@@ -59,13 +59,13 @@ class Page {
     byId('selects').replaceChildren(...[
       choice('kernel', 'Kernel', 'All kernels', named(recording.kernels.map((one) => text(one.name)))),
       choice('kind', 'Kind', 'All kinds', kinds.map((kind) => [kind, kind.replace('_', ' ')])),
-      choice('model', 'Model', 'All models', named(recording.models.map((one) => text(one.name)))),
+      choice('model', 'Model', 'All models', recording.models.map((_, index) => [index, recording.modelName(index)])),
       choice('process', 'Process', 'All processes', recording.processes.map((_, index) => [index, recording.processName(index)])),
       make('select', { class: 'sort-choice', 'aria-label': 'Sort', id: 'sort-choice', onchange: (event) => {
         const down = event.target.value.startsWith('-');
         this.selection.sort = { column: event.target.value.replace(/^-/, ''), down };
         this.changed();
-      } }, make('option', { value: '' }, 'Order of the calls'), sorts.map(([value, words]) => make('option', { value }, words))),
+      } }, make('option', { value: '' }, 'Call order'), sorts.map(([value, words]) => make('option', { value }, words))),
     ].filter(Boolean));
   }
 
@@ -290,7 +290,7 @@ class Page {
     byId('shown').textContent = selection.isFiltered ? `${count(found)} of ${counted(recording.length, 'distinct call')}` : counted(recording.length, 'distinct call');
     byId('clear').hidden = !selection.isFiltered;
     byId('no-calls').hidden = found > 0;
-    byId('no-calls').textContent = recording.length > 0 ? 'No call matches.' : 'This page has no calls.';
+    byId('no-calls').textContent = recording.length > 0 ? 'No call matches. Clear the filters to see all calls.' : 'No model call was recorded.';
   }
 
   showTab(name, isChosen) {

@@ -29,7 +29,7 @@ function findingCard(recording, finding, { isShort, isFolded }) {
     finding.suppression && !isShort && ['Suppress', make('code', null, finding.suppression)],
   ].filter(Boolean);
   // The line below the sentence has the place.
-  const sentence = text(finding.sentence).replace(/ \((model \d+, )?run \d+, call \d+[^()]*\)$/, '');
+  const sentence = text(finding.sentence).replace(/ \((model \d+( \([^()]*\))?, )?run \d+(, call \d+)?[^()]*\)$/, '');
   const isLinked = !isShort && finding.row >= 0 && finding.row < recording.length;
   const more = [
     pairs.length > 0 && make('dl', { class: 'pairs' }, pairs.map(([name, value]) => [make('dt', null, name), make('dd', null, value)])),
@@ -68,8 +68,8 @@ function showNotices(recording, problem) {
       lines.length === 1 ? text(lines[0]) : make('ul', null, lines.map((one) => make('li', null, one)))));
   };
   notice('Error.', problem ? [problem] : [], true);
-  notice('Confidential.', data.confidential ? ['This page leaves out values and statistics except counts of NaN and Inf, arguments of ops, ' +
-    'paths, command lines, hosts, variables, source text and reports. It keeps codes, names, dtypes, shapes, hashes, counts and times.'] : []);
+  notice('Confidential.', data.confidential ? ['This page keeps codes, names, dtypes, shapes, hashes, times and counts, such as those of NaN and Inf. ' +
+    'It leaves out all other values and statistics, arguments of ops, paths, command lines, hosts, variables, source text and reports.'] : []);
   notice('Not on this page:', list((data.recorded || {}).left_out));
   notice('Incomplete:', recording.processes.flatMap((process, index) => list(process.notes).map((note) =>
     (recording.processes.length > 1 ? `${recording.processName(index)}: ${text(note)}` : note))));
@@ -139,7 +139,7 @@ function showProcesses(recording, onProcess) {
     recording.processes.length > 1 ? recording.processName(model.process) : '', [make('code', null, model.path || model.package), 'path']]);
   panel.replaceChildren(
     rows.length ? make('div', { class: 'wide' }, table('Processes', ['Process', ['PID', 'number'], 'Host', ['Runs', 'number'],
-      ['Calls', 'number'], 'Command', 'Folder', 'Coverage'], rows, 'list')) : make('p', { class: 'muted' }, 'No process is known.'),
+      ['Calls', 'number'], 'Command', 'Folder', 'Coverage'], rows, 'list')) : make('p', { class: 'muted' }, 'No process was recorded.'),
     models.length ? make('div', { class: 'wide' }, make('h3', null, 'Models'),
       table('Models', ['Model', ['Number', 'number'], 'Torch', 'Process', 'File'], models, 'list')) : '');
 }

@@ -26,6 +26,8 @@ struct PageProcess {
     std::uint64_t start_ns = 0;
     std::string rank;
     std::string command;
+    std::string program;  // the command as a shell starts it; empty: unknown
+    std::string events;   // the path of its file of events
     std::string host;
     std::string library;
     std::string folder;  // absolute

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/words.hpp"
 #include "cli/page/findings_json.hpp"
 #include "cli/page/page_text.hpp"
 #include "cli/page/row_json.hpp"
@@ -14,12 +15,7 @@ namespace {
 
 constexpr std::size_t kReserve = 4096;  // for the list of what is left out, and the ends of lists
 
-/// A whole number and a noun.
-std::string counted(std::uint64_t count, const char* noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-/// Returns the rows by importance: those that something happened in, then the others in order.
+/// Returns the rows by importance: first those with a finding, NaN or failure, then the others in order.
 std::vector<std::uint32_t> by_importance(const Page& page) {
     const auto has_event = [&](std::uint32_t row) {
         return (page.rows.rows[row].flags & (kHasNan | kHasFinding | kFailed | kDidNotEnd)) != 0;
@@ -100,7 +96,7 @@ class PageText {
         }
         has_layouts_ = list.size() + text.size() < most_ / 3;
         if (has_layouts_) return text + list + "]";
-        left_out_.emplace_back("tensors of calls, which have too many different shapes");
+        left_out_.emplace_back("all tensors, because they have too many different shapes");
         return ",\"dtypes\":[],\"layouts\":[]";
     }
 
@@ -201,19 +197,35 @@ class PageText {
     std::vector<std::string> details_;  // of the chosen rows; without the closing brace
 };
 
-/// Drops the sources and half of the findings. Returns false if there was nothing to drop.
+/// Returns whether there was something to drop.
+bool drop_half(std::string& text) {
+    const bool has_text = !text.empty();
+    text.resize(text.size() / 2);
+    return has_text;
+}
+
+/// Drops the sources and half of the findings and long texts. Returns false if there was nothing to drop.
 bool shorten(Page& page) {
-    const std::size_t all =
-        page.sources.size() + page.findings.size() + page.processes.size() + page.rows.models.size();
+    bool has_dropped = !page.sources.empty() || !page.findings.empty();
     page.sources.clear();
     page.source_of_site.clear();
     page.source_of_kernel.clear();
     page.findings.resize(page.findings.size() / 2);
-    page.verdict.report.clear();
-    for (PageProcess& process : page.processes)
+    PageVerdict& verdict = page.verdict;
+    verdict.report.clear();
+    verdict.repeat.clear();
+    verdict.advice.clear();
+    has_dropped |= drop_half(page.diff.text);
+    for (PageProcess& process : page.processes) {
         process.notes.clear();
-    page.left_out.assign(1, "sources, and some of the findings: the folder has them");
-    return page.sources.size() + page.findings.size() + page.processes.size() + page.rows.models.size() < all;
+        for (std::string* text : {&process.command, &process.host, &process.rank, &process.folder})
+            has_dropped |= drop_half(*text);
+    }
+    for (PageModel& model : page.rows.models)
+        for (std::string* text : {&model.path, &model.name})
+            has_dropped |= drop_half(*text);
+    page.left_out.assign(1, "sources, some findings, and parts of long texts: the output folder has them");
+    return has_dropped;
 }
 
 }  // namespace

@@ -67,6 +67,17 @@ void take_statistics(const TensorStatistics& statistics, RowTensor& tensor) {
     tensor.maximum = real.all.maximum.as_double();
 }
 
+std::vector<std::size_t> series_tensors(const PageSite& site, const std::vector<RowTensor>& tensors) {
+    std::vector<std::size_t> chosen;
+    for (const bool is_written : {true, false})
+        for (std::size_t i = 0; i < tensors.size() && chosen.size() < RowSeries::kMostTensors; ++i) {
+            const Role role = site.arguments[tensors[i].argument].role;
+            if ((role == Role::writes || role == Role::makes || role == Role::updates) == is_written)
+                chosen.push_back(i);
+        }
+    return chosen;
+}
+
 std::uint32_t PageRows::row_index(std::uint32_t site, std::uint32_t model, std::uint32_t call,
                                   EventSide side) {
     const std::uint64_t key = place_key(site, call, side);
@@ -155,10 +166,15 @@ std::uint32_t PageRows::find(std::uint32_t model, std::uint32_t call, std::strin
     return kNoIndex32;
 }
 
+void PageRows::keep_run(std::uint32_t index, std::uint32_t run) {
+    PageRow& row = rows[index];
+    if (row.run == run && row.lock < 2) row.lock = 2;
+}
+
 void PageRows::add_finding(std::uint32_t index, std::uint32_t run) {
     PageRow& row = rows[index];
     row.flags |= kHasFinding;
-    if (row.run == run && row.lock < 2) row.lock = 2;
+    keep_run(index, run);
     ++kernels[sites[row.site].kernel].findings;
 }
 
@@ -256,10 +272,13 @@ void PageRows::take_arguments(PageRow& row, const MeasuredCall& call) {
         RowTensor& tensor = scratch_.emplace_back(row_tensor(argument));
         tensor.argument = own;
         tensor.layout = layout_index(*argument.tensor);
-        const bool is_written = call.side == EventSide::inputs || facts.role == Role::writes ||
-                                facts.role == Role::makes || facts.role == Role::updates;
-        const bool is_read =
-            call.side != EventSide::inputs && facts.role != Role::writes && facts.role != Role::makes;
+        // At the end of a run, its outputs were made by calls before.
+        const bool is_output = call.side == EventSide::outputs;
+        const bool is_written = call.side == EventSide::inputs ||
+                                (!is_output && (facts.role == Role::writes || facts.role == Role::makes ||
+                                                facts.role == Role::updates));
+        const bool is_read = is_output || (call.side != EventSide::inputs && facts.role != Role::writes &&
+                                           facts.role != Role::makes);
         take_place(row, i, {own, is_written, is_read, tensor.layout, argument.address});
         if (!tensor.is_measured) continue;
         row.flags &= static_cast<std::uint8_t>(~kNothingMeasured);
@@ -285,7 +304,7 @@ void PageRows::take_series(PageRow& row, std::uint32_t run, const std::vector<Ro
     const std::size_t before = row.series->points().size();
     if (row.series->wants(rows.size() <= kFewRows ? kSeriesOfFew : kSeriesOfMany)) {
         series_scratch_.clear();
-        for (std::size_t i = 0; i < std::min(tensors.size(), RowSeries::kMostTensors); ++i) {
+        for (const std::size_t i : series_tensors(sites[row.site], tensors)) {
             const RowTensor& tensor = tensors[i];
             series_scratch_.push_back({tensor.mean, tensor.deviation, tensor.minimum, tensor.maximum,
                                        tensor.nan, tensor.has_moments});

@@ -90,6 +90,8 @@ struct RowTensor {
 };
 
 void take_statistics(const TensorStatistics& statistics, RowTensor& tensor);
+/// Returns the indices of the tensors that have statistics over runs: a few, what the call writes first.
+std::vector<std::size_t> series_tensors(const PageSite& site, const std::vector<RowTensor>& tensors);
 
 /// The memory of an argument in the row's last run.
 struct ArgumentPlace {
@@ -157,6 +159,8 @@ class PageRows {
     void finish_sequences();
     /// Adds up bytes, after all calls.
     void finish();
+    /// Lets the row show this run, if it is the last one so far and no earlier one matters more.
+    void keep_run(std::uint32_t row, std::uint32_t run);
     /// Marks what a finding is about.
     void add_finding(std::uint32_t row, std::uint32_t run);
 

@@ -32,12 +32,13 @@ std::size_t escaped_length(std::string_view rest, std::string_view& escape) {
     return rest[2] == '\xA8' || rest[2] == '\xA9' ? 3 : 0;
 }
 
+/// Returns nothing if a difference is too large.
 std::vector<std::int64_t> deltas_of(const std::vector<std::int64_t>& numbers) {
     std::vector<std::int64_t> deltas;
     deltas.reserve(numbers.size());
     std::int64_t last = 0;
     for (const std::int64_t number : numbers) {
-        deltas.push_back(number - last);
+        if (__builtin_sub_overflow(number, last, &deltas.emplace_back())) return {};
         last = number;
     }
     return deltas;
@@ -142,9 +143,10 @@ void append_texts_member(std::string_view name, const std::vector<std::string>& 
 }
 
 void append_column(const std::vector<std::int64_t>& numbers, std::string& out) {
-    std::string whole = list_text(numbers);
-    std::string deltas = "{\"delta\":" + list_text(deltas_of(numbers)) + "}";
-    out += deltas.size() < whole.size() ? deltas : whole;
+    const std::string whole = list_text(numbers);
+    const std::vector<std::int64_t> differences = deltas_of(numbers);
+    const std::string deltas = "{\"delta\":" + list_text(differences) + "}";
+    out += differences.size() == numbers.size() && deltas.size() < whole.size() ? deltas : whole;
 }
 
 void append_real_column(const std::vector<double>& numbers, std::string& out) {

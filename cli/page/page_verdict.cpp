@@ -72,11 +72,11 @@ std::string plain_sentence(const Page& page) {
         runs += process.runs;
         calls += process.calls;
     }
-    const auto counted = [](std::uint64_t count, const char* noun) {
-        return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-    };
-    if (page.rows.rows.empty()) return "no call of a model is recorded";
-    return "no finding in " + counted(runs, "run") + " with " + counted(calls, "call");
+    if (page.rows.rows.empty()) return "no model call is recorded";
+    const auto with_nan = static_cast<std::uint64_t>(
+        std::ranges::count_if(page.rows.rows, [](const PageRow& row) { return (row.flags & kHasNan) != 0; }));
+    return "no finding in " + counted(runs, "run") + " with " + counted(calls, "call") +
+           (with_nan == 0 ? "" : "; NaN in " + counted(with_nan, "row") + " of the table");
 }
 
 }  // namespace

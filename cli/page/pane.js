@@ -53,19 +53,20 @@ class Pane {
     const { columns } = recording;
     const site = recording.siteOf(row);
     const kernel = recording.kernelOf(row);
+    const model = recording.modelOf(row);
     const facts = [
       columns.call[row] >= 0 && `call ${columns.call[row]}`,
       site.line > 0 && `line ${site.line}`,
       text(kernel.kind).replace('_', ' '),
-      recording.models.length > 1 && text(recording.modelOf(row).name),
+      recording.models.length > 1 && ['model', text(model.number), text(model.name)].join(' '),
       recording.processes.length > 1 && recording.processName(columns.process[row]),
-      columns.runs[row] > 1 ? `${counted(columns.runs[row], 'run')}, numbers of run ${columns.run[row]}`
+      columns.runs[row] > 1 ? `${counted(columns.runs[row], 'run')}, showing run ${columns.run[row]}`
         : columns.run[row] >= 0 && `run ${columns.run[row]}`,
     ].filter(Boolean);
     const time = recording.time(row);
     const costs = [
-      time > 0 && `${duration(time)} ${columns.device[row] > 0 ? 'on the device' : 'on the host'}`,
-      columns.bytes[row] > 0 && bytes(columns.bytes[row]),
+      time > 0 && `Median time ${duration(time)} ${columns.device[row] > 0 ? 'on the device' : 'on the host'}`,
+      columns.bytes[row] > 0 && `${bytes(columns.bytes[row])} read and written`,
     ].filter(Boolean);
     const badges = FILTERS.filter(([name, , test]) => name !== 'differs' && test(recording, row))
       .map(([name, title]) => make('span', { class: name === 'unmeasured' ? 'badge' : 'badge bad' }, name === 'finding' ? 'Finding' : title));
@@ -76,7 +77,7 @@ class Pane {
         button('↑', 'Previous call', () => this.onMove(-1)), button('↓', 'Next call', () => this.onMove(1)),
         button('✕', 'Close the details', () => this.onClose())),
       make('p', { class: 'muted' }, facts.join(' · ')),
-      costs.length > 0 && make('p', { class: 'muted' }, `Median ${costs.join(', ')}`),
+      costs.length > 0 && make('p', { class: 'muted' }, costs.join(' · ')),
       badges.length > 0 && make('p', { class: 'badges' }, badges));
   }
 
@@ -196,7 +197,7 @@ class Pane {
     const hash = tensor && tensor[T.hash];
     const notes = [
       earlier !== undefined && make('div', { class: 'muted' },
-        `Before: measured ${earlier === -2 ? 'as input of the run' : `at call ${earlier}`}, unchanged since`),
+        `Before: measured ${earlier === -2 ? 'as an input of the run' : `at call ${earlier}`}, unchanged since`),
       hash && make('div', { class: 'muted' }, 'Hash ', make('code', null, hash)),
       ...this.usesOf(row, argument),
     ].filter(Boolean);
@@ -219,7 +220,7 @@ class Pane {
     const head = ['', 'Mean', 'Std', 'Min', 'Max', 'Zeros', 'NaN', 'Inf']
       .map((one) => make(one ? 'th' : 'td', { class: one === 'Zeros' ? 'number zeros' : 'number', scope: one ? 'col' : null }, one));
     return this.section('Arguments',
-      !isMeasured && make('p', { class: 'muted' }, 'No statistics of this call are on this page.'),
+      !isMeasured && make('p', { class: 'muted' }, 'This page has no statistics for this call.'),
       make('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Arguments' },
         make('table', { class: 'arguments' }, isMeasured && make('thead', null, make('tr', null, head)), bodies)));
   }
@@ -233,7 +234,7 @@ class Pane {
     const [changing, constant] = [false, true].map((isRequested) =>
       objects(series.tensors).filter((tensor) => isConstant(tensor) === isRequested));
     if (changing.length + constant.length === 0) return null;
-    return this.section('Over the runs',
+    return this.section('Across runs',
       changing.length > 0 && make('p', { class: 'muted' }, 'Line: mean. Bands: mean ± std, min to max. Red: NaN.'),
       changing.map((tensor) => seriesChart(title(tensor), runs, tensor)),
       constant.length > 0 && make('p', { class: 'muted' }, `The same in all ${count(runs.length)} runs: `,

@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "base/clean_text.hpp"
+#include "base/shell_text.hpp"
+#include "base/words.hpp"
 #include "cli/diff/index_events.hpp"
 #include "cli/page/read_timeline.hpp"
 #include "cli/recorded_file.hpp"
@@ -36,6 +38,17 @@ const char* word_of(ring::CallKind kind) {
     }
 }
 
+/// The text of a command has lost its quotes. Returns it if no shell would need them, else nothing.
+std::string plain_program(const std::string& command) {
+    std::vector<std::string> words(1);
+    for (const char c : command)
+        if (c == ' ')
+            words.emplace_back();
+        else
+            words.back() += c;
+    return shell_text(words) == command ? command : std::string();
+}
+
 bool is_call(ring::CallKind kind) {
     return kind != ring::CallKind::run && kind != ring::CallKind::lifecycle && kind != ring::CallKind::wait &&
            kind != ring::CallKind::unknown;
@@ -52,15 +65,18 @@ class ProcessReader {
         process_.start_ns = files.recorded.start_unix_ns;
         process_.rank = files.recorded.facts.rank;
         process_.folder = files.recorded.folder;
+        if (!files.events.empty()) process_.events = files.events.front();
         process_.runs = files.recorded.runs;
         process_.calls = files.recorded.calls;
-        for (const std::string& word : files.recorded.facts.command)
-            process_.command += (process_.command.empty() ? "" : " ") + word;
+        process_.program = shell_text(files.recorded.facts.command);
+        process_.command = joined(files.recorded.facts.command, " ");
         if (process_.command.empty()) process_.command = files.recorded.program;
     }
 
     void read() {
         page_.rows.begin_process(index_);
+        if (files_.recorded.is_running)
+            process_.notes.emplace_back("the program was running when this page was made");
         if (!files_.timelines.empty()) page_.rows.keep_sequences();
         for (const std::string& path : files_.events) {
             RecordedFile file(path.c_str());
@@ -68,8 +84,9 @@ class ProcessReader {
         }
         if (!has_calls_ && !files_.index.empty()) read_index();
         read_ring();
-        for (const std::size_t finding : without_row_)
-            attach(page_.findings[finding]);
+        if (files_.recorded.ring.empty()) count_from_rows();
+        for (const std::size_t finding : expected_)
+            if (page_.findings[finding].row == kNoIndex32) attach(page_.findings[finding]);
         for (const std::string& path : files_.timelines)
             read_timeline(path, page_.rows);
         page_.rows.finish_sequences();
@@ -84,6 +101,7 @@ class ProcessReader {
                 case ReadEvent::Kind::call:
                     has_calls_ = true;
                     page_.rows.add(event.call);
+                    keep_expected(event.call);
                     break;
                 case ReadEvent::Kind::header:
                     take_header(event.header);
@@ -108,10 +126,23 @@ class ProcessReader {
         read_events([&events](char* to, std::size_t bytes) { return events.read(to, bytes); }, files_.index);
     }
 
+    /// Without a ring, which may not have been copied, the rows say how much is recorded.
+    void count_from_rows() {
+        std::map<std::uint32_t, std::uint64_t> runs;  // by model
+        for (const PageRow& row : page_.rows.rows) {
+            if (row.process != index_) continue;
+            if (row.side == EventSide::before) process_.calls += row.runs;
+            std::uint64_t& most = runs[page_.rows.sites[row.site].model];
+            most = std::max(most, row.runs);
+        }
+        for (const auto& [model, count] : runs)
+            process_.runs += count;
+    }
+
     void note_gaps(const std::string& name, const ReadNotes& notes) {
         const auto add = [&](const std::string& text) { process_.notes.push_back(name + ": " + text); };
         if (notes.damaged != 0)
-            add(std::to_string(notes.damaged) + " damaged lines, the first is line " +
+            add(counted(notes.damaged, "damaged line") + ", the first is line " +
                 std::to_string(notes.first_damaged));
         if (notes.is_cut) add("the last line is incomplete");
         if (notes.is_newer) add("a newer aoti-dbg wrote it, so some of it is missing here");
@@ -122,6 +153,7 @@ class ProcessReader {
         if (process_.pid == 0) process_.pid = static_cast<std::uint32_t>(header.pid);
         if (process_.start_ns == 0) process_.start_ns = header.start_ns;
         if (!header.command.empty()) process_.command = header.command;
+        if (process_.program.empty()) process_.program = plain_program(header.command);
         process_.host = header.host;
         process_.library = header.library;
         if (!header.rank.empty()) process_.rank = header.rank;
@@ -155,15 +187,34 @@ class ProcessReader {
         one.process = index_;
         one.model = page_.rows.model_index(finding.model);
         one.finding = std::move(finding);
-        if (!attach(one)) without_row_.push_back(page_.findings.size() - 1);
+        if (!attach(one)) expected_.push_back(page_.findings.size() - 1);
     }
+
+    /// A check of arguments records its finding before the call itself, whose run the row then shows.
+    void keep_expected(const MeasuredCall& call) {
+        std::erase_if(expected_, [&](std::size_t index) {
+            PageFinding& one = page_.findings[index];
+            const Finding& finding = one.finding;
+            if (finding.run != call.run || finding.model != call.model) return false;
+            const std::uint32_t row = page_.rows.find(one.model, finding.call, finding.kernel);
+            if (row == kNoIndex32 || page_.rows.rows[row].last_run != finding.run) return false;
+            if (one.row == kNoIndex32)
+                attach(one);
+            else
+                page_.rows.keep_run(row, finding.run);
+            return true;
+        });
+    }
+
+    /// Returns false if the row does not have the run of the finding yet.
 
     bool attach(PageFinding& one) {
         const Finding& finding = one.finding;
         one.row = page_.rows.find(one.model, finding.call, finding.kernel);
         if (one.row == kNoIndex32) return false;
         page_.rows.add_finding(one.row, finding.run);
-        return true;
+        const std::uint32_t last = page_.rows.rows[one.row].last_run;
+        return last == ~0U || last >= finding.run;
     }
 
     void read_ring() {
@@ -221,7 +272,7 @@ class ProcessReader {
     PageProcess& process_;
     bool has_calls_ = false;
     std::map<FindingKey, std::size_t> findings_;
-    std::vector<std::size_t> without_row_;
+    std::vector<std::size_t> expected_;  // findings whose calls have not been read
     std::map<std::tuple<std::uint32_t, ring::CallKind, std::uint32_t>, SiteFacts> sites_;  // of the ring
 };
 

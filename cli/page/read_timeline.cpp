@@ -4,8 +4,7 @@
 #include <algorithm>
 
 #include "cli/recorded_file.hpp"
-#include "serializer/event_fields.hpp"
-#include "serializer/line_source.hpp"
+#include "serializer/timeline_reader.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -14,20 +13,11 @@ void read_timeline(const std::string& path, PageRows& rows) {
     if (!std::ranges::is_sorted(all, {}, &PageRows::Sequence::sequence))
         std::ranges::sort(all, {}, &PageRows::Sequence::sequence);
     RecordedFile file(path.c_str());
-    LineSource lines([&file](char* to, std::size_t bytes) { return file.read(to, bytes); });
-    JsonLine json;
-    for (std::string_view line; lines.next(line);) {
-        if (!line.starts_with(R"({"event":"span")") || lines.is_too_long() || !json.parse(line)) continue;
-        const JsonLine::Value root = json.root();
-        std::uint64_t sequence = 0;
-        std::uint64_t begin = 0;
-        std::uint64_t end = 0;
-        if (!read_integer(root.member("seq"), sequence) || !read_integer(root.member("start_ns"), begin) ||
-            !read_integer(root.member("end_ns"), end) || end < begin)
-            continue;
-        const auto found = std::ranges::lower_bound(all, sequence, {}, &PageRows::Sequence::sequence);
-        if (found != all.end() && found->sequence == sequence)
-            found->device_ns += static_cast<double>(end - begin);
+    TimelineReader reader([&file](char* to, std::size_t bytes) { return file.read(to, bytes); });
+    for (ReadSpan span; reader.next(span);) {
+        const auto found = std::ranges::lower_bound(all, span.sequence, {}, &PageRows::Sequence::sequence);
+        if (found != all.end() && found->sequence == span.sequence)
+            found->device_ns += static_cast<double>(span.end_ns - span.start_ns);
     }
 }
 

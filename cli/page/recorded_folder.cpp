@@ -61,21 +61,17 @@ std::vector<std::string> RecordedFolder::files(std::string_view begin, std::stri
     return found;
 }
 
-std::vector<ProcessLines> RecordedFolder::lines(std::string_view name) const {
-    std::vector<ProcessLines> found;
+LinesHeader header_of(const std::string& path) {
+    RecordedFile file(path.c_str());
+    LineSource lines([&file](char* to, std::size_t bytes) { return file.read(to, bytes); });
+    std::string_view line;
     JsonLine json;
-    for (const std::string& path : files(name, ".jsonl")) {
-        RecordedFile file(path.c_str());
-        LineSource lines([&file](char* to, std::size_t bytes) { return file.read(to, bytes); });
-        std::string_view line;
-        ProcessLines one{path};
-        if (lines.next(line) && json.parse(line)) {
-            read_integer(json.root().member("pid"), one.pid);
-            read_integer(json.root().member("start_ns"), one.start_ns);
-        }
-        found.push_back(std::move(one));
+    LinesHeader header;
+    if (lines.next(line) && json.parse(line)) {
+        read_integer(json.root().member("pid"), header.pid);
+        read_integer(json.root().member("start_ns"), header.start_ns);
     }
-    return found;
+    return header;
 }
 
 std::optional<std::string> small_file(const std::string& path, std::size_t most) {

@@ -24,6 +24,12 @@ constexpr std::size_t kMostLaunchBytes = std::size_t{1} << 20U;
 constexpr std::size_t kMostHistograms = 200;
 constexpr std::uint64_t kMostHistogramBytes = std::uint64_t{64} << 20U;  // of all files
 
+/// The check that makes such a finding.
+const char* check_word(Finding::Kind kind) {
+    if (kind == Finding::Kind::argument) return "args";
+    return kind == Finding::Kind::inf ? "inf" : "nan";
+}
+
 class RowFileReader {
   public:
     RowFileReader(const RecordedFolder& folder, std::string page_folder, Page& page)
@@ -53,7 +59,7 @@ class RowFileReader {
             if (found != launches_.end())
                 finding.repeat = "aoti-dbg replay " + shell_text({found->second});
             else
-                finding.repeat = capture_command(finding);
+                finding.repeat = repeat_command(finding);
         }
     }
 
@@ -62,14 +68,16 @@ class RowFileReader {
         return fs::path(path).lexically_relative(page_folder_).string();
     }
 
-    /// Returns a command that records the launch of a finding for `aoti-dbg replay`, if the command line of
-    /// the program is known.
-    [[nodiscard]] std::string capture_command(const PageFinding& one) const {
+    /// Returns a command that records the launch of a finding for `aoti-dbg replay`, or one that finds it
+    /// again if its call cannot be captured. Needs the command line of the program.
+    [[nodiscard]] std::string repeat_command(const PageFinding& one) const {
         const Finding& finding = one.finding;
-        const std::string& program = page_.processes[one.process].command;
-        if (finding.call == kNoCallNumber || finding.run == ~0U || program.empty() ||
-            clean_text(program) != program)
-            return {};
+        const std::string& program = page_.processes[one.process].program;
+        if (program.empty() || clean_text(program) != program) return {};
+        if (one.row == kNoIndex32 || finding.call == kNoCallNumber || finding.run == ~0U ||
+            page_.rows.kernels[page_.rows.sites[page_.rows.rows[one.row].site].kernel].kind == "cpp_kernel")
+            return "aoti-dbg run --level 2 --check " + std::string(check_word(finding.kind)) + " -- " +
+                   program;
         const std::string which =
             finding.kernel + "@" + std::to_string(finding.run) + ":" + std::to_string(finding.call);
         return "aoti-dbg run --capture " + shell_text({which}) + " -- " + program;
@@ -80,8 +88,9 @@ class RowFileReader {
         std::vector<std::string> paths;
         for (fs::directory_iterator entry(place, failed), end; !failed && entry != end;
              entry.increment(failed)) {
-            if (!entry->path().filename().string().starts_with("launches") || entry->is_symlink()) continue;
             std::error_code unreadable;
+            if (!entry->path().filename().string().starts_with("launches") || entry->is_symlink(unreadable))
+                continue;
             for (fs::directory_iterator file(entry->path(), unreadable), last; !unreadable && file != last;
                  file.increment(unreadable))
                 if (file->path().extension() == ".json") paths.push_back(file->path().string());
@@ -158,7 +167,7 @@ class RowFileReader {
     void note_histograms() {
         if (std::exchange(has_noted_, true)) return;
         page_.left_out.emplace_back(
-            "histograms and statistics of further files: aoti-dbg show FILE.pt prints them");
+            "histograms and statistics of the other files: aoti-dbg show FILE.pt prints them");
     }
 
     const RecordedFolder& folder_;

@@ -1,4 +1,4 @@
-// The files that a recording has of a row: saved tensors, their histograms, and its captured launch.
+// The files that a recording has for a row: saved tensors, their histograms, and its captured launch.
 #pragma once
 
 #include <string>

@@ -70,7 +70,10 @@ void append_counts(const std::array<std::uint64_t, 3>& counts, std::int64_t meas
     append_integer(measured_at, out);
 }
 
-void append_tensor(const RowTensor& tensor, bool is_confidential, std::string& out) {
+/// The contents of a tensor of a few bytes can be found by trying which of them have its hash.
+constexpr std::uint64_t kFewBytes = 64;
+
+void append_tensor(const RowTensor& tensor, bool is_confidential, bool is_tiny, std::string& out) {
     append_comma(out);
     out += '[';
     append_integer(std::uint64_t{tensor.argument}, out);
@@ -88,7 +91,7 @@ void append_tensor(const RowTensor& tensor, bool is_confidential, std::string& o
         std::int64_t at = -1;
         if (tensor.is_earlier)
             at = tensor.measured_at == kNoCallNumber ? -2 : std::int64_t{tensor.measured_at};
-        if (is_confidential && tensor.has_hash) {
+        if (is_confidential && tensor.has_hash && !is_tiny) {
             out += ",null,";
             append_integer(tensor.nan, out);
             out += ',';
@@ -199,7 +202,9 @@ void RowJson::append_tensors(std::string_view name, const std::vector<RowTensor>
     append_name(name, out);
     out += '[';
     for (const RowTensor& tensor : tensors)
-        append_tensor(tensor, page_.is_confidential, out);
+        append_tensor(tensor, page_.is_confidential,
+                      tensor.layout == kNoIndex32 || page_.rows.layouts[tensor.layout].bytes <= kFewBytes,
+                      out);
     out += ']';
 }
 
@@ -306,10 +311,11 @@ std::string RowJson::series(std::uint32_t index) const {
     std::string text = "\"series\":{\"runs\":";
     append_column({series.runs().begin(), series.runs().end()}, text);
     text += ",\"tensors\":[";
-    for (std::size_t i = 0; i < std::min(series.tensors(), tensors.size()); ++i) {
+    const std::vector<std::size_t> chosen = series_tensors(page_.rows.sites[row.site], tensors);
+    for (std::size_t i = 0; i < std::min(series.tensors(), chosen.size()); ++i) {
         append_comma(text);
         text += '{';
-        append_count_member("argument", tensors[i].argument, text);
+        append_count_member("argument", tensors[chosen[i]].argument, text);
         append_text_member("side", side_word(is_after), text);
         std::array<std::vector<double>, 4> reals;
         std::vector<std::int64_t> nan;

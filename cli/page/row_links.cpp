@@ -38,11 +38,7 @@ class Memory {
     /// thousands.
     template <typename Visit>
     void read(const ArgumentPlace& place, std::uint64_t extent, std::string_view label, Visit visit) const {
-        if (place.begin == 0 || extent == 0) {
-            const auto found = names_.find(label);
-            if (found != names_.end()) visit(found->second);
-            return;
-        }
+        if (place.begin == 0 || extent == 0) return read(label, visit);
         const std::uint64_t end = place.begin + extent;
         auto piece = pieces_.upper_bound(place.begin);
         if (piece != pieces_.begin()) --piece;
@@ -53,6 +49,12 @@ class Memory {
             visit(piece->second.write);
             ++seen;
         }
+    }
+
+    template <typename Visit>
+    void read(std::string_view label, Visit visit) const {
+        const auto found = names_.find(label);
+        if (found != names_.end()) visit(found->second);
     }
 
   private:
@@ -98,11 +100,19 @@ class Linker {
         for (const ArgumentPlace& place : row.places) {
             if (!place.is_read) continue;
             const std::size_t begin = links_.size();
-            memory_.read(place, extent_of(place), site.arguments[place.argument].label,
-                         [&](const Write& write) {
-                             if (write.run == row.last_run && write.row != index)
-                                 links_.push_back({write.row, index, write.argument, place.argument});
-                         });
+            const std::string& label = site.arguments[place.argument].label;
+            const auto link_to = [&](const Write& write) {
+                links_.push_back({write.row, index, write.argument, place.argument});
+            };
+            memory_.read(place, extent_of(place), label, [&](const Write& write) {
+                if (write.run == row.last_run && write.row != index) link_to(write);
+            });
+            // If the writer ran again after this call, its memory says nothing, but its name does.
+            if (links_.size() == begin)
+                memory_.read(label, [&](const Write& write) {
+                    const bool is_same_site = rows_.rows[write.row].site == row.site;
+                    if (write.run > row.last_run && !is_same_site) link_to(write);
+                });
             std::sort(links_.begin() + static_cast<std::ptrdiff_t>(begin), links_.end(),
                       [this](const RowLink& one, const RowLink& other) { return is_before(one, other); });
         }

@@ -22,9 +22,9 @@ class RowLinks {
   public:
     RowLinks() = default;
     explicit RowLinks(std::vector<RowLink> links);
-    /// What the call reads. Of several writers of an argument, the latest is the last.
+    /// Returns what the call reads. If an argument has several writers, the latest comes last.
     [[nodiscard]] std::span<const RowLink> to(std::uint32_t reader) const;
-    /// Who reads what the call wrote, in order, the first kMostReaders for each argument.
+    /// Returns the readers of what the call wrote, in order: the first kMostReaders for each argument.
     [[nodiscard]] std::span<const RowLink> from(std::uint32_t writer) const;
 
   private:

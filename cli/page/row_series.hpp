@@ -8,7 +8,7 @@
 
 namespace aoti_dbg::cli {
 
-/// A few of many times, each with the same chance. The choice is the same whenever the file is read.
+/// A uniform sample of many times. Reading a file again gives the same sample.
 class Samples {
   public:
     void add(double value) {
@@ -38,7 +38,7 @@ struct SeriesPoint {
     bool has_moments = false;
 };
 
-/// Keeps runs at equal distances. When it is full, it drops every second one.
+/// Keeps evenly spaced runs. When it is full, it drops every second one.
 class RowSeries {
   public:
     static constexpr std::size_t kMostTensors = 3;

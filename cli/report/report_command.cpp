@@ -17,16 +17,17 @@ constexpr const char* kExamples =
     "  aoti-dbg report                            the newest run below aoti_dbg\n"
     "  aoti-dbg report /var/tmp/serving/20261121-093000-4242\n"
     "  aoti-dbg report --html                     write a page for a browser\n"
-    "  aoti-dbg report before/ after/ --html      the same, with what differs on top\n";
+    "  aoti-dbg report before/ after/ --html      the same, with differences\n";
 
 }  // namespace
 
 void ReportCommand::add_to(CLI::App& app) {
     CLI::App& own = declare(app, "Report how a program ended, or write an HTML page.", kExamples);
-    add_value(own, {"directory", "The output directory. Default: aoti_dbg/latest."}, folder_);
+    add_value(own,
+              {"directory", "The output directory. With --html, two to compare. Default: aoti_dbg/latest."},
+              folder_);
     add_value(own, torch_trace_option(), torch_trace_);
-    add_switch(own, {"--html", "Write a page about the recording instead: verdict, calls, tensors."},
-               is_html_);
+    add_switch(own, {"--html", "Write a page with the verdict, calls and tensors instead."}, is_html_);
     add_switch(
         own,
         {"--confidential",
@@ -44,7 +45,7 @@ void ReportCommand::add_to(CLI::App& app) {
 
 int ReportCommand::run_html() const {
     if (program_.size() > 1)
-        return refuse("expected one directory or two, got also " + aoti_dbg::quoted(program_[1]) + ".");
+        return refuse("expected at most two directories, also got " + aoti_dbg::quoted(program_[1]) + ".");
     return html_report(
         {folder_, program_.empty() ? "" : program_.front(), output_, is_confidential_, torch_trace_});
 }
@@ -56,7 +57,7 @@ int ReportCommand::run() {
     const pid_t pid = whole_number<pid_t>(process_).value_or(0);
     if (pid == 0 && program_.empty()) return report(folder_, torch_trace_);
     if (pid == 0)
-        return refuse("expected one directory, got also " + aoti_dbg::quoted(program_.front()) + ".");
+        return refuse("expected one directory, also got " + aoti_dbg::quoted(program_.front()) + ".");
     EndingProcess process{folder_, pid,      whole_number<std::uint64_t>(since_unix_ns_).value_or(0),
                           {},      program_, is_start_};
     if (process.command.empty()) process.command.push_back("unknown");

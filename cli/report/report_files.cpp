@@ -11,12 +11,11 @@
 #include "base/descriptor.hpp"
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
+#include "cli/new_file.hpp"
 #include "triage/render/report_json.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
-
-constexpr int kMostNames = 10000;
 
 /// Creates each directory with mode 0700 by default: tensors are user data, and so are the reports about
 /// them.
@@ -30,17 +29,6 @@ Status make_folders(const std::string& path, mode_t mode = 0700) {
         }
         if (slash == std::string::npos) return {};
     }
-}
-
-/// Returns false if the file cannot be named. `is_taken` is true if the name exists, otherwise errno has the
-/// reason.
-bool give_name(const std::string& unfinished, const std::string& path, bool& is_taken) {
-    if (link(unfinished.c_str(), path.c_str()) == 0) return true;
-    is_taken = errno == EEXIST;
-    if (is_taken || (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)) return false;
-    // This file system does not support links.
-    is_taken = access(path.c_str(), F_OK) == 0;
-    return !is_taken && rename(unfinished.c_str(), path.c_str()) == 0;
 }
 
 }  // namespace
@@ -60,33 +48,10 @@ Status can_be_made(const std::string& file) {
 
 Result<std::string> write_new_file(const std::string& folder, const std::string& stem,
                                    const std::string& ending, const std::string& text, mode_t mode) {
-    const auto name_of = [&](int number) {
-        return folder + "/" + stem + (number == 1 ? "" : "." + std::to_string(number)) + ending;
-    };
-    const std::string unfinished = folder + "/." + stem + "-" + std::to_string(getpid()) + ".unfinished";
-    {
-        const Descriptor file(
-            open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode));
-        if (file.number() < 0) return file_failure("cannot create", name_of(1), errno);
-        if (const int error = write_fully(file.number(), text.data(), text.size()); error != 0) {
-            unlink(unfinished.c_str());
-            return file_failure("cannot write", name_of(1), error);
-        }
-    }
-    for (int number = 1; number <= kMostNames; ++number) {
-        std::string path = name_of(number);
-        bool is_taken = false;
-        if (give_name(unfinished, path, is_taken)) {
-            unlink(unfinished.c_str());
-            return path;
-        }
-        if (is_taken) continue;
-        Status failed = file_failure("cannot create", path, errno);
-        unlink(unfinished.c_str());
-        return failed;
-    }
-    unlink(unfinished.c_str());
-    return file_failure("cannot create", name_of(kMostNames), EEXIST);
+    NewFile file(folder + "/" + stem + ending, true, mode);
+    if (Status opened = file.open(); !opened.ok()) return opened;
+    if (Status written = file.write(text); !written.ok()) return written;
+    return file.finish();
 }
 
 Result<std::string> write_for_others(const std::string& path, const std::string& text) {

@@ -53,7 +53,7 @@ void EventPrinter::print_finding(const ReadEvent& event, std::string& out) {
     }
 }
 
-/// Adds where the kernel comes from, as the package beside the events says.
+/// Adds where the kernel comes from, according to the package beside the events.
 void EventPrinter::complete(Finding& finding) {
     if (processes_.empty()) processes_ = recorded_processes(folder_, 0);
     origins_.complete(pid_, finding);

@@ -41,7 +41,7 @@ std::string events_beside(const std::string& ring) {
     return (path.parent_path() / name).string();
 }
 
-/// One process, with what was printed of it.
+/// One process, and how much of it was printed.
 class FollowedProcess {
   public:
     FollowedProcess(RecordedProcess process, const FollowRequest& request)
@@ -57,35 +57,33 @@ class FollowedProcess {
         ++polls_;
         const bool is_final = !process_.is_running;
         if (!events_) open_events();
-        if (events_) events_->poll(is_final, out);
+        const bool has_new = events_ && events_->poll(is_final, out);
         const bool is_late = polls_ > (events_ ? kPollsForCalls : kPollsForFile) || is_final;
         const bool is_ring_shown = !request_.format && is_late && !(events_ && events_->has_calls());
         if (is_ring_shown)
             if (const Result<ring::Contents> read = ring::read_flight_ring(process_.ring); read.ok())
                 calls_.poll(read.value(), is_final, out);
-        is_over_ = is_final && (!events_ || events_->is_at_end());
+        is_over_ = is_final && !has_new;
     }
 
     [[nodiscard]] std::uint64_t shown() const { return calls_.shown() + (events_ ? events_->shown() : 0); }
 
-    /// Says on standard error how it ended.
+    /// Prints on standard error how the process ended.
     void conclude() const {
         const std::string end = process_.is_replaced   ? "was replaced by another program"
                                 : process_.ended       ? "ended normally"
                                 : process_.signal != 0 ? "ended with " + signal_name(process_.signal)
-                                                       : "ended without a normal exit, probably by a signal";
+                                                       : "ended abnormally, probably by a signal";
         message(Severity::info, "process %u %s; %s shown.", process_.pid, end.c_str(),
                 counted(shown(), "event").c_str());
         if (calls_.lost() != 0)
             message(Severity::warn,
-                    "process %u: %s overwritten in the ring before they could be shown. Set AOTI_DBG_RING to "
-                    "a larger number, or record with --level 2.",
-                    process_.pid,
-                    (counted(calls_.lost(), "call") + (calls_.lost() == 1 ? " was" : " were")).c_str());
+                    "process %u: the ring overwrote %s before the command could print them. Set "
+                    "AOTI_DBG_RING to a larger number, or record with --level 2.",
+                    process_.pid, counted(calls_.lost(), "call").c_str());
         if (events_ && events_->damaged() != 0)
-            message(
-                Severity::warn, "process %u: %s of its events.jsonl damaged and left out.", process_.pid,
-                (counted(events_->damaged(), "line") + (events_->damaged() == 1 ? " is" : " are")).c_str());
+            message(Severity::warn, "process %u: skipped %s of its events.jsonl.", process_.pid,
+                    counted(events_->damaged(), "damaged line").c_str());
         if (request_.format && !events_)
             message(Severity::warn, "process %u has no events.jsonl. Run the program with --level 2.",
                     process_.pid);
@@ -137,7 +135,7 @@ class Following {
     }
 
   private:
-    /// Finds further processes, and which of the known ones have ended.
+    /// Finds new processes, and which of the known ones have ended.
     void search() {
         const std::vector<RecordedProcess> found = recorded_processes(folder(), 0);
         const bool is_any_running =
@@ -151,7 +149,7 @@ class Following {
         if (!processes_.empty() || is_waiting_) return;
         is_waiting_ = true;
         if (ended_.empty())
-            message(Severity::info, "waiting for a program that records into %s.", request_.place.c_str());
+            message(Severity::info, "waiting for a program to record into %s.", request_.place.c_str());
         else
             message(Severity::info,
                     "the newest run in %s has ended. Waiting for the next one. To print that run, give its "
@@ -221,7 +219,7 @@ int follow(const FollowRequest& request) {
     std::error_code failed;
     if (fs::exists(request.place, failed) && !fs::is_directory(request.place, failed)) {
         error_message(ErrorCode::nothing_recorded,
-                      "cannot follow %s: it is not a directory. Give the output directory (AOTI_DBG_OUT).",
+                      "cannot follow %s: it is not a directory. Pass the output directory (AOTI_DBG_OUT).",
                       request.place.c_str());
         return 1;
     }

@@ -1,4 +1,4 @@
-// `aoti-dbg show --follow`: prints calls and findings of running processes as they come.
+// `aoti-dbg show --follow`: prints calls and findings of running processes as they are recorded.
 #pragma once
 
 #include <cstdint>

@@ -41,7 +41,7 @@ std::string row_of(const ring::Contents& contents, const ring::Call& call, bool 
 
 bool FollowedCalls::is_new(std::uint64_t sequence) {
     if (sequence <= last_) return missing_.erase(sequence) != 0;
-    // What the ring had lost before the first look is not missing.
+    // Calls that the ring overwrote before the first poll do not count as lost.
     const std::uint64_t first = last_ == 0 ? sequence : last_ + 1;
     const std::uint64_t skipped = sequence - first;
     if (skipped > kMostMissing)

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <string_view>
@@ -15,12 +13,14 @@
 #include "base/clean_text.hpp"
 #include "base/message.hpp"
 #include "base/words.hpp"
+#include "cli/duration_text.hpp"
 #include "cli/print.hpp"
 #include "cli/show/call_words.hpp"
 #include "cli/show/find_recorded.hpp"
 #include "cli/show/local_time.hpp"
 #include "serializer/crash_call.hpp"
 #include "serializer/flight_ring_reader.hpp"
+#include "serializer/ring_clock.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -34,27 +34,6 @@ using ring::Record;
 constexpr std::size_t kWidestPadding = 72;
 constexpr std::uint32_t kDeepestIndent = 16;
 constexpr std::size_t kOthersShown = 8;
-
-/// Returns the nanoseconds per tick, or 0 if the two time stamps do not yield it.
-double tick_length(const FileHeader& header) {
-    if (header.anchor_ticks <= header.start_ticks || header.anchor_unix_ns <= header.start_unix_ns) return 0;
-    return static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
-           static_cast<double>(header.anchor_ticks - header.start_ticks);
-}
-
-std::string duration(double nanoseconds) {
-    struct Unit {
-        double length;
-        const char* name;
-    };
-    std::array<char, 48> text{};
-    for (const Unit& unit : {Unit{1e9, "s"}, Unit{1e6, "ms"}, Unit{1e3, "us"}}) {
-        if (nanoseconds < unit.length && unit.length > 1e3) continue;
-        std::snprintf(text.data(), text.size(), "%.3f %s", nanoseconds / unit.length, unit.name);
-        return text.data();
-    }
-    return {};
-}
 
 std::string how_it_ended(const FileHeader& header) {
     if (header.ended != 0) return "normally";
@@ -127,7 +106,7 @@ std::string device_of(const Contents& contents, const Record& record) {
 }
 
 std::string table(const Contents& contents, const std::vector<Call>& calls, const std::vector<Call>& all) {
-    const double tick = tick_length(contents.header);
+    const double tick = RingClock(contents.header).tick_ns();
     std::uint64_t end = 0;
     for (const Call& call : all)
         end = std::max({end, call.record->begin_ticks, call.record->end_ticks});
@@ -142,7 +121,7 @@ std::string table(const Contents& contents, const std::vector<Call>& calls, cons
         const Record& record = *call.record;
         const std::uint32_t depth = std::min(record.depth - shallowest, kDeepestIndent);
         rows.push_back(
-            {std::to_string(record.seq), duration(static_cast<double>(end - record.begin_ticks) * tick),
+            {std::to_string(record.seq), duration_text(static_cast<double>(end - record.begin_ticks) * tick),
              std::to_string(call.thread->tid), device_of(contents, record), unless(record.run, ring::kNoRun),
              unless(record.call, ring::kNoCall), word_for(record.kind),
              std::string(2UL * depth, ' ') + clean_text(contents.name(record.name)), state_of(record)});

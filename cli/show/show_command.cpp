@@ -32,7 +32,7 @@ constexpr const char* kExamples =
 std::string ShowCommand::contradiction() const {
     if (all_ && !last_.empty()) return "--last and --all contradict each other. Give only one of them.";
     if (format_.empty() && !follow_ && !torch_trace_.empty())
-        return "--torch-trace adds to findings. Give --format or --follow, too.";
+        return "--torch-trace applies to findings. Add --format or --follow.";
     if (follow_ && (all_ || !last_.empty()))
         return "--follow prints every call. Leave out " + std::string(all_ ? "--all" : "--last") + ".";
     if (format_.empty() || (!all_ && last_.empty())) return {};
@@ -54,7 +54,7 @@ void ShowCommand::add_to(CLI::App& app) {
                        "FORMAT"},
                       format_),
             {"text", "compact", "jsonl"});
-    add_switch(own, {"--follow", "Wait for further calls and findings, until the program ends."}, follow_);
+    add_switch(own, {"--follow", "Print new calls and findings until the program ends."}, follow_);
     add_value(own, torch_trace_option(), torch_trace_);
 }
 

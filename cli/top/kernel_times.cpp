@@ -1,14 +1,12 @@
 #include "cli/top/kernel_times.hpp"
 
 #include <algorithm>
-#include <cstring>
 
-#include "base/mapped_file.hpp"
 #include "cli/recorded_file.hpp"
 #include "cli/trace/argument_text.hpp"
-#include "cli/trace/host_thread.hpp"
 #include "serializer/event_words.hpp"
-#include "serializer/timeline_reader.hpp"
+#include "serializer/flight_ring_reader.hpp"
+#include "serializer/ring_clock.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -16,15 +14,8 @@ namespace {
 // A recording has fewer kernels. This bounds the memory for a damaged file.
 constexpr std::size_t kMostKernels = std::size_t{1} << 16U;
 constexpr std::size_t kMostOpenCalls = 4096;
-
-ByteSource source_of(std::string_view text) {
-    return [text](char* to, std::size_t bytes) mutable {
-        const std::size_t count = std::min(bytes, text.size());
-        std::memcpy(to, text.data(), count);
-        text.remove_prefix(count);
-        return count;
-    };
-}
+// After that much, more of the file may be there.
+constexpr std::size_t kManyBytes = std::size_t{1} << 20U;
 
 /// True for a call that a model makes. Kernels inside it, runs and waits are part of others.
 bool is_call_of_model(const ring::Record& record) {
@@ -39,31 +30,37 @@ KernelTimer::Sum& KernelTimer::sum_of(Sums& sums, std::string_view name) {
     return sums[sums.size() < kMostKernels ? std::string(name) : std::string("(others)")];
 }
 
-void KernelTimer::add_timeline(const std::string& path) {
-    const Result<MappedFile> file = MappedFile::open(path);
-    if (!file.ok()) return;
+void KernelTimer::add_timeline(const std::string& path, bool is_final) {
+    std::unique_ptr<GrowingLines>& lines = timelines_[path];
+    if (lines == nullptr) lines = std::make_unique<GrowingLines>(path);
+    if (!lines->is_open()) return;
     has_timeline_ = true;
-    // The process may still write the last line. It is read when it is complete.
-    std::string_view text = file.value().text();
-    text = text.substr(0, text.rfind('\n') + 1);
-    std::uint64_t& read = read_bytes_[path];
-    if (read > text.size()) return;
-    TimelineReader reader(source_of(text.substr(read)));
-    read = text.size();
-    ReadSpan span;
-    while (reader.next(span)) {
-        if (span.kernel.starts_with(kOwnKernels)) continue;
-        const bool is_kernel = span.kind == "kernel" || span.kind.empty();
-        const std::string name = is_kernel ? std::string(span.kernel) : "(" + std::string(span.kind) + ")";
-        Sum& sum = sum_of(device_, name);
-        const std::uint64_t took = span.end_ns - span.start_ns;
-        ++sum.count;
-        sum.time_ns += took;
-        if (is_kernel) continue;
-        copied_ns_ += took;
-        sum.bytes += span.bytes;
-        ++sum.sized;
-    }
+    std::size_t read = 0;
+    do {
+        read = 0;
+        lines->poll(is_final);
+        TimelineReader reader([&](char* to, std::size_t bytes) {
+            const std::size_t count = lines->read(to, bytes);
+            read += count;
+            return count;
+        });
+        for (ReadSpan span; reader.next(span);)
+            add_span(span);
+    } while (read >= kManyBytes);
+}
+
+void KernelTimer::add_span(const ReadSpan& span) {
+    if (span.kernel.starts_with(kOwnKernels)) return;
+    const bool is_kernel = span.kind == "kernel" || span.kind.empty();
+    const std::string name = is_kernel ? std::string(span.kernel) : "(" + std::string(span.kind) + ")";
+    Sum& sum = sum_of(device_, name);
+    const std::uint64_t took = span.end_ns - span.start_ns;
+    ++sum.count;
+    sum.time_ns += took;
+    if (is_kernel) return;
+    copied_ns_ += took;
+    sum.bytes += span.bytes;
+    ++sum.sized;
 }
 
 void KernelTimer::add_ring(const std::string& path) {
@@ -109,7 +106,6 @@ void KernelTimer::add_call(const MeasuredCall& call) {
 }
 
 void KernelTimer::add_events(const std::string& path) {
-    has_events_ = true;
     RecordedFile file(path.c_str());
     EventReader reader([&](char* to, std::size_t bytes) { return file.read(to, bytes); },
                        ArgumentDetail::facts, ReadingThread::own);
@@ -121,10 +117,10 @@ void KernelTimer::add_events(const std::string& path) {
     warn_of_gaps(path.c_str(), reader.notes());
 }
 
-void KernelTimer::add(const std::vector<ProcessFiles>& processes) {
+void KernelTimer::add(const std::vector<ProcessFiles>& processes, bool is_final) {
     processes_ = processes.size();
     for (const ProcessFiles& process : processes) {
-        if (!process.timeline.empty()) add_timeline(process.timeline);
+        if (!process.timeline.empty()) add_timeline(process.timeline, is_final);
         const bool reads_events = reads_events_ && !process.events.empty();
         const Sums others = reads_events ? host_ : Sums();
         if (reads_events) add_events(process.events);

@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "cli/trace/process_files.hpp"
+#include "cli/growing_lines.hpp"
+#include "cli/process_files.hpp"
 #include "serializer/event_reader.hpp"
+#include "serializer/timeline_reader.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -35,7 +38,8 @@ class KernelTimer {
     /// Without `reads_events`, host times come from the rings, which are small and have the last calls.
     explicit KernelTimer(bool reads_events) : reads_events_(reads_events) {}
 
-    void add(const std::vector<ProcessFiles>& processes);
+    /// `is_final`: the processes have ended, so the last lines of their files are complete.
+    void add(const std::vector<ProcessFiles>& processes, bool is_final);
     [[nodiscard]] KernelTimes times() const;
 
   private:
@@ -47,7 +51,8 @@ class KernelTimer {
     };
     using Sums = std::map<std::string, Sum, std::less<>>;
 
-    void add_timeline(const std::string& path);
+    void add_timeline(const std::string& path, bool is_final);
+    void add_span(const ReadSpan& span);
     void add_ring(const std::string& path);
     void add_events(const std::string& path);
     void add_call(const MeasuredCall& call);
@@ -55,9 +60,8 @@ class KernelTimer {
 
     bool reads_events_;
     bool has_timeline_ = false;
-    bool has_events_ = false;
     std::uint64_t processes_ = 0;
-    std::map<std::string, std::uint64_t> read_bytes_;  // of a timeline, by its path
+    std::map<std::string, std::unique_ptr<GrowingLines>> timelines_;  // by their paths
     // Of a ring, by its path and thread.
     std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> last_numbers_;
     Sums device_;

@@ -13,6 +13,7 @@
 #include "cli/top/top_text.hpp"
 #include "cli/whole_number.hpp"
 #include "serializer/flight_ring_format.hpp"
+#include "triage/gather/recorded_processes.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -30,32 +31,28 @@ std::string ring_of(const std::string& pid) {
         const std::size_t path = line.find('/');
         if (path == std::string::npos) continue;
         const std::string name = fs::path(line.substr(path)).filename().string();
-        if (name.starts_with("flight") && name.ends_with(".ring")) return line.substr(path);
+        if (name.starts_with("flight") && name.find(".ring") != std::string::npos) return line.substr(path);
     }
     return {};
 }
 
-bool is_running(const ProcessFiles& process) {
+bool is_process_running(const ProcessFiles& process) {
     if (process.ring.empty()) return false;
     RecordedFile file(process.ring.c_str());
     ring::FileHeader header{};
     if (file.read(reinterpret_cast<char*>(&header), sizeof header) != sizeof header) return false;
-    if (header.magic != ring::kMagic || header.ended != 0 || header.signal != 0) return false;
-    header.program[sizeof header.program - 1] = '\0';
-    std::error_code failed;
-    const fs::path program = fs::read_symlink("/proc/" + std::to_string(process.pid) + "/exe", failed);
-    return !failed && program == header.program;
+    return header.magic == ring::kMagic && is_running(header);
 }
 
 bool is_any_running(const FoundProcesses& found) {
-    return std::ranges::any_of(found.processes, is_running);
+    return std::ranges::any_of(found.processes, is_process_running);
 }
 
 Result<FoundProcesses> find(const std::string& place) {
     if (!whole_number<std::uint32_t>(place) || fs::exists(place)) return find_processes(place);
     if (!fs::exists("/proc/" + place))
-        return Status::error("no process has the number " + place +
-                             ". Give a running process or a directory");
+        return Status::error("no process has the id " + place +
+                             ". Pass the id of a running process, or an output directory");
     const std::string ring = ring_of(place);
     if (ring.empty())
         return Status::error("process " + place +
@@ -72,8 +69,8 @@ int show_live(const TopRequest& request) {
         const Result<FoundProcesses> found = find(request.place);
         // The process may just have ended.
         if (!found.ok()) return 0;
-        timer.add(found.value().processes);
         const bool goes_on = is_any_running(found.value());
+        timer.add(found.value().processes, !goes_on);
         const std::size_t rows = LiveTerminal::rows();
         const std::size_t most = rows > kLinesAround + 1 ? rows - kLinesAround : 1;
         std::string text(kClearScreen);
@@ -95,11 +92,12 @@ int top(const TopRequest& request) {
     if (!request.is_json && LiveTerminal::is_possible() && is_any_running(found.value()))
         return show_live(request);
     KernelTimer timer(true);
-    timer.add(found.value().processes);
+    timer.add(found.value().processes, true);
     const KernelTimes times = timer.times();
     if (request.is_json) return print(top_json(times, request.limit));
     if (times.kernels.empty()) {
-        error_message(ErrorCode::no_match, "%s has no calls of a model.", found.value().folder.c_str());
+        error_message(ErrorCode::no_match, "%s has no calls of a model. Record with --level 2 or 3.",
+                      found.value().folder.c_str());
         return 1;
     }
     return print(top_table(times, request.limit, LiveTerminal::is_possible() ? LiveTerminal::columns() : 0));

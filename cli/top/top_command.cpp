@@ -12,7 +12,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  aoti-dbg top                               kernels of the newest run\n"
     "  aoti-dbg top recording/ --limit 50\n"
-    "  aoti-dbg top 4242                          a running process, each second\n"
+    "  aoti-dbg top 4242                          a running process, every second\n"
     "\n"
     "Times are device times if the recording has them (run --timeline), else host\n"
     "times.\n";

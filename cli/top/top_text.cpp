@@ -6,28 +6,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clean_text.hpp"
+#include "base/words.hpp"
+#include "cli/duration_text.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::size_t kNarrowestName = 20;
 
-/// "12.345 ms"
-std::string time_text(double nanoseconds) {
-    struct Unit {
-        double length;
-        const char* name;
-    };
-    std::array<char, 48> text{};
-    for (const Unit& unit : {Unit{1e9, "s"}, Unit{1e6, "ms"}, Unit{1e3, "us"}}) {
-        if (nanoseconds < unit.length && unit.length > 1e3) continue;
-        std::snprintf(text.data(), text.size(), "%.3f %s", nanoseconds / unit.length, unit.name);
-        break;
-    }
-    return text.data();
-}
-
-/// "12.3 %"
+/// Returns "12.3 %".
 std::string share_text(std::uint64_t part, std::uint64_t whole) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.1f %%",
@@ -35,7 +22,7 @@ std::string share_text(std::uint64_t part, std::uint64_t whole) {
     return text.data();
 }
 
-/// Bytes of all calls in a second of their time; 0 if unknown.
+/// Returns the bytes that the calls move per second of their time, or 0 if unknown.
 double bytes_per_second(const KernelTime& kernel) {
     if (kernel.bytes == 0 || kernel.time_ns == 0) return 0;
     return static_cast<double>(kernel.bytes) * static_cast<double>(kernel.count) /
@@ -80,10 +67,10 @@ std::string top_table(const KernelTimes& times, std::size_t most, std::size_t co
     for (std::size_t i = 0; i < shown; ++i) {
         const KernelTime& kernel = times.kernels[i];
         Row& row = rows.emplace_back(
-            Row{share_text(kernel.time_ns, times.total_ns), time_text(static_cast<double>(kernel.time_ns)),
-                std::to_string(kernel.count),
-                time_text(static_cast<double>(kernel.time_ns) /
-                          static_cast<double>(std::max<std::uint64_t>(kernel.count, 1)))});
+            Row{share_text(kernel.time_ns, times.total_ns),
+                duration_text(static_cast<double>(kernel.time_ns)), std::to_string(kernel.count),
+                duration_text(static_cast<double>(kernel.time_ns) /
+                              static_cast<double>(std::max<std::uint64_t>(kernel.count, 1)))});
         if (has_bytes) row.push_back(speed_text(bytes_per_second(kernel)));
         std::string name;
         append_shortened(kernel.name,
@@ -92,13 +79,13 @@ std::string top_table(const KernelTimes& times, std::size_t most, std::size_t co
     }
     std::string text = std::to_string(times.kernels.size()) +
                        (times.kernels.size() == 1 ? " kernel, " : " kernels, ") +
-                       time_text(static_cast<double>(times.total_ns)) +
+                       duration_text(static_cast<double>(times.total_ns)) +
                        (times.is_device_time ? " on the device\n"
                                              : " on the host. If the program uses a GPU, --timeline "
                                                "(AOTI_DBG_TIMELINE=1) records device times.\n");
     text += aligned(rows);
     if (shown < times.kernels.size())
-        text += std::to_string(times.kernels.size() - shown) + " more kernels. --limit shows them.\n";
+        text += counted(times.kernels.size() - shown, "more kernel") + ". Raise --limit to list all.\n";
     return text;
 }
 

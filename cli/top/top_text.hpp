@@ -8,9 +8,9 @@
 
 namespace aoti_dbg::cli {
 
-/// At most `most` kernels, the rest in one line. Names are shortened to fit `columns`; 0 does not shorten.
+/// Lists at most `most` kernels and counts the rest. Shortens names to fit `columns`, unless that is 0.
 std::string top_table(const KernelTimes& times, std::size_t most, std::size_t columns);
-/// docs/schema/top.schema.json
+/// Follows docs/schema/top.schema.json.
 std::string top_json(const KernelTimes& times, std::size_t most);
 
 }  // namespace aoti_dbg::cli

@@ -5,8 +5,10 @@
 
 #include "base/clean_text.hpp"
 #include "base/compiled_function.hpp"
+#include "base/words.hpp"
 #include "serializer/event_words.hpp"
 #include "serializer/number_text.hpp"
+#include "serializer/ring_clock.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -14,13 +16,6 @@ namespace {
 constexpr std::uint32_t kUnknown = ~0U;
 constexpr std::size_t kLongestName = 200;
 constexpr std::uint64_t kUndescribed = ~std::uint64_t{0};
-
-std::string joined(const std::vector<std::string>& texts, const char* separator) {
-    std::string text;
-    for (const std::string& part : texts)
-        text.append(text.empty() ? "" : separator).append(part);
-    return text;
-}
 
 void annotate_unless_empty(TracePackets& packets, std::string_view key, const std::string& text) {
     if (!text.empty()) packets.annotate_shared(key, text);

@@ -75,7 +75,6 @@ class HostCalls {
     ArgumentText texts_;
     FactsCache<SiteBytes> sites_;
     FactsCache<Key> keys_;
-    FactsCache<std::uint64_t> bytes_;
     ModelNames models_;
     std::unordered_map<std::uint32_t, std::unique_ptr<HostThread>> threads_;
     std::uint32_t last_tid_ = 0;

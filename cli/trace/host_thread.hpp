@@ -14,19 +14,6 @@
 
 namespace aoti_dbg::cli {
 
-/// Turns the ticks of a ring into Unix time.
-class RingClock {
-  public:
-    explicit RingClock(const ring::FileHeader& header);
-    /// Returns 0 if the time is unknown.
-    [[nodiscard]] std::uint64_t unix_ns(std::uint64_t ticks) const;
-
-  private:
-    std::uint64_t start_ns_;
-    std::uint64_t start_ticks_;
-    double tick_ns_;  // 0: unknown
-};
-
 struct OpenSlice {
     std::uint64_t sequence = 0;
     std::uint64_t end_ns = 0;  // from the ring; 0: unknown

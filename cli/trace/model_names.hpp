@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "serializer/flight_ring_reader.hpp"
 #include "serializer/event_jsonl.hpp"
+#include "serializer/flight_ring_reader.hpp"
 
 namespace aoti_dbg::cli {
 

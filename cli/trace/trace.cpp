@@ -7,6 +7,7 @@
 #include "base/file_failure.hpp"
 #include "base/mapped_file.hpp"
 #include "base/message.hpp"
+#include "base/words.hpp"
 #include "cli/print.hpp"
 #include "cli/recorded_file.hpp"
 #include "cli/torch_trace_option.hpp"
@@ -25,7 +26,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 20U;
 /// Writes one process after another.
 class Traced {
   public:
-    Traced(const TorchTrace* logs, TraceFile& file, TraceCounts& counts)
+    Traced(const TorchTrace* logs, NewFile& file, TraceCounts& counts)
         : file_(file), counts_(counts), origins_(logs) {}
 
     Status add(const ProcessFiles& files) {
@@ -136,10 +137,10 @@ class Traced {
         }
         spans.finish();
         if (reader.damaged() + spans.left_out() != 0)
-            message(Severity::warn, "%s: %" PRIu64 " spans could not be read and are left out.",
-                    files_->timeline.c_str(), reader.damaged() + spans.left_out());
+            message(Severity::warn, "%s: skipped %" PRIu64 " unreadable spans.", files_->timeline.c_str(),
+                    reader.damaged() + spans.left_out());
         if (reader.lost() != 0)
-            message(Severity::warn, "%s lacks %" PRIu64 " spans that the library lost while it recorded.",
+            message(Severity::warn, "%s: the library lost %" PRIu64 " spans while it recorded.",
                     files_->timeline.c_str(), reader.lost());
     }
 
@@ -148,7 +149,7 @@ class Traced {
         std::string label;
         for (const DeviceFacts& one : facts_.devices)
             if (one.number == device) label = one.name;
-        if (source == "markers") label += label.empty() ? "times of markers" : ", times of markers";
+        if (source == "markers") label += label.empty() ? "marker times" : ", marker times";
         return label;
     }
 
@@ -157,7 +158,7 @@ class Traced {
         out_.clear();
     }
 
-    TraceFile& file_;
+    NewFile& file_;
     TraceCounts& counts_;
     KeptOrigins origins_;
     std::string out_;
@@ -170,25 +171,22 @@ class Traced {
     bool is_described_ = false;
 };
 
-/// "1 process, 40 calls, 12 device spans, 1 finding"
+/// Returns "1 process, 40 calls, 12 device spans, 1 finding".
 std::string counts_text(const TraceCounts& counts) {
-    const auto part = [](std::uint64_t number, const char* one, const char* many) {
-        return std::to_string(number) + " " + (number == 1 ? one : many);
-    };
-    return part(counts.processes, "process", "processes") + ", " + part(counts.calls, "call", "calls") +
-           ", " + part(counts.spans, "device span", "device spans") + ", " +
-           part(counts.findings, "finding", "findings");
+    return std::to_string(counts.processes) + (counts.processes == 1 ? " process, " : " processes, ") +
+           counted(counts.calls, "call") + ", " + counted(counts.spans, "device span") + ", " +
+           counted(counts.findings, "finding");
 }
 
 }  // namespace
 
-Status write_trace(const std::vector<ProcessFiles>& processes, const TorchTrace* logs, TraceFile& file,
+Status write_trace(const std::vector<ProcessFiles>& processes, const TorchTrace* logs, NewFile& file,
                    TraceCounts& counts) {
     Traced traced(logs, file, counts);
     for (const ProcessFiles& process : processes)
         if (Status added = traced.add(process); !added.ok()) return added;
     if (traced.is_foreign_trace())
-        message(Severity::warn, "the logs of --torch-trace have no compilation of these models.");
+        message(Severity::warn, "the --torch-trace logs have no compilation of these models.");
     return {};
 }
 
@@ -202,8 +200,8 @@ int trace(const TraceRequest& request) {
         request.torch_trace.empty() ? std::nullopt : std::optional(TorchTrace::read(request.torch_trace));
     if (logs && !logs->ok()) return refuse_torch_trace(logs->status());
     const bool is_own = request.output.empty();
-    TraceFile file(is_own ? (fs::path(found.value().folder) / "trace.pftrace").string() : request.output,
-                   is_own);
+    NewFile file(is_own ? (fs::path(found.value().folder) / "trace.pftrace").string() : request.output,
+                 is_own);
     TraceCounts counts;
     Status written = file.open();
     if (written.ok())

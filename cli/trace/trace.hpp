@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cli/trace/process_files.hpp"
-#include "cli/trace/trace_file.hpp"
+#include "cli/new_file.hpp"
+#include "cli/process_files.hpp"
 #include "model/torch_trace.hpp"
 
 namespace aoti_dbg::cli {
@@ -24,7 +24,7 @@ struct TraceCounts {
 };
 
 /// Appends the processes to the file. Prints what it leaves out. `logs` may be null.
-Status write_trace(const std::vector<ProcessFiles>& processes, const TorchTrace* logs, TraceFile& file,
+Status write_trace(const std::vector<ProcessFiles>& processes, const TorchTrace* logs, NewFile& file,
                    TraceCounts& counts);
 
 /// Returns the exit code.

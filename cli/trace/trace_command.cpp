@@ -17,7 +17,7 @@ constexpr const char* kExamples =
 }  // namespace
 
 void TraceCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Write a timeline of a recording for Perfetto.", kExamples);
+    CLI::App& own = declare(app, "Write a recording as a Perfetto trace.", kExamples);
     add_value(own, {"place", "An output directory, or an events.jsonl. Default: aoti_dbg."}, place_);
     add_value(own, {"--output", "Write the trace to this new file. Default: trace.pftrace.", "FILE"},
               output_);

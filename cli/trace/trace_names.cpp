@@ -1,5 +1,7 @@
 #include "cli/trace/trace_names.hpp"
 
+#include "serializer/crash_call.hpp"
+
 namespace aoti_dbg::cli {
 
 std::uint64_t trace_id(std::uint64_t process, std::uint64_t kind, std::uint64_t number) {
@@ -13,31 +15,7 @@ std::uint64_t trace_id(std::uint64_t process, std::uint64_t kind, std::uint64_t 
 }
 
 std::string_view category_of(ring::CallKind kind) {
-    switch (kind) {
-        case ring::CallKind::triton:
-            return "triton";
-        case ring::CallKind::extern_op:
-            return "op";
-        case ring::CallKind::proxy_op:
-            return "proxy_op";
-        case ring::CallKind::dispatcher:
-            return "dispatcher_op";
-        case ring::CallKind::cpp_kernel:
-            return "cpp_kernel";
-        case ring::CallKind::launch:
-            return "launch";
-        case ring::CallKind::graph:
-            return "graph";
-        case ring::CallKind::run:
-            return "run";
-        case ring::CallKind::lifecycle:
-            return "lifecycle";
-        case ring::CallKind::wait:
-            return "wait";
-        case ring::CallKind::unknown:
-            break;
-    }
-    return "call";
+    return kind == ring::CallKind::unknown ? "call" : word_of(kind);
 }
 
 }  // namespace aoti_dbg::cli

@@ -1,4 +1,4 @@
-// When each recorded call of a thread ran, so that work of the device finds the call that submitted it. The
+// When each recorded call of a thread ran, so that the call that submitted device work can be found. The
 // thread writes, and another thread searches. Writing must not lock, allocate or make a system call. Old
 // calls are overwritten.
 #pragma once

@@ -64,7 +64,6 @@ const Api* find_api() {
                          find(library, "cuptiActivityFlushAll", api.flush_all) &&
                          find(library, "cuptiActivityGetNextRecord", api.next_record) &&
                          find(library, "cuptiActivityGetNumDroppedRecords", api.dropped) &&
-                         find(library, "cuptiGetTimestamp", api.timestamp) &&
                          find(library, "cuptiGetResultString", api.result_string);
     return has_all ? &api : nullptr;
 }

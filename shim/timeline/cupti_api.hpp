@@ -127,7 +127,6 @@ struct Api {
     Status (*flush_all)(std::uint32_t flags) = nullptr;
     Status (*next_record)(std::uint8_t* buffer, std::size_t used, Record** record) = nullptr;
     Status (*dropped)(CUctx_st* context, std::uint32_t stream, std::size_t* count) = nullptr;
-    Status (*timestamp)(std::uint64_t* time) = nullptr;
     Status (*result_string)(Status status, const char** text) = nullptr;
     // Null before CUDA 12.2 or so. Then all functions are recorded.
     Status (*enable_driver_function)(std::uint32_t function, std::uint8_t enable) = nullptr;

@@ -45,7 +45,7 @@ void complete_buffer(CUctx_st* context, std::uint32_t stream, std::uint8_t* buff
     try {
         now->complete(context, stream, buffer, used);
     } catch (...) {
-        message(Severity::warn, "out of memory: some kernels are missing in the timeline. Free memory.");
+        message(Severity::warn, "out of memory: some kernels are missing from the timeline. Free memory.");
     }
 }
 
@@ -92,25 +92,31 @@ class BlockedSignals {
     sigset_t before_{};
 };
 
+Obstacle refusal(const cupti::Api& api, cupti::Status status) {
+    const char* words = nullptr;
+    if (api.result_string(status, &words) != cupti::kSuccess || words == nullptr) words = "CUPTI fails";
+    return {words, "Look up this error in the CUPTI documentation"};
+}
+
 void ignore(void* /*data*/, std::uint32_t /*domain*/, std::uint32_t /*id*/, const void* /*call*/) {}
 
 }  // namespace
 
-const char* CuptiRecorder::obstacle(const cupti::Api* api) {
-    if (g_process != 0) return "CUPTI does not survive a fork";
-    if (api == nullptr) return "CUPTI (libcupti.so) was not found";
+Obstacle CuptiRecorder::obstacle(const cupti::Api* api) {
+    if (g_process != 0)
+        return {"CUPTI does not survive a fork", "Fork before the first call of a model, or use spawn"};
+    if (api == nullptr)
+        return {"CUPTI (libcupti.so) was not found", "Install it (the package nvidia-cuda-cupti)"};
     const char* const injected = std::getenv("CUDA_INJECTION64_PATH");
     if (injected != nullptr && *injected != '\0')
-        return "another profiler is injected (CUDA_INJECTION64_PATH)";
+        return {"another profiler is injected (CUDA_INJECTION64_PATH)", "Run without that profiler"};
     void* subscriber = nullptr;
     const cupti::Status status = api->subscribe(&subscriber, reinterpret_cast<void*>(&ignore), nullptr);
-    if (status == cupti::kMultipleSubscribers) return "another profiler, such as torch.profiler, uses CUPTI";
-    if (status == cupti::kSuccess) {
-        api->unsubscribe(subscriber);
-        return nullptr;
-    }
-    const char* why = nullptr;
-    return api->result_string(status, &why) == cupti::kSuccess && why != nullptr ? why : "CUPTI fails";
+    if (status == cupti::kMultipleSubscribers)
+        return {"another profiler, such as torch.profiler, uses CUPTI", "Run without that profiler"};
+    if (status != cupti::kSuccess) return refusal(*api, status);
+    api->unsubscribe(subscriber);
+    return {};
 }
 
 CuptiRecorder::CuptiRecorder(const cupti::Api& api, TimelineOutput& output) : api_(api), output_(output) {
@@ -145,21 +151,23 @@ void CuptiRecorder::disable() const {
     api_.disable(Kind::runtime_api);
 }
 
-bool CuptiRecorder::start(const char*& why) {
+Obstacle CuptiRecorder::start() {
     const BlockedSignals blocked;
     const std::lock_guard lock(mutex_);
     g_process = getpid();
     g_recorder.store(this, std::memory_order_release);
     if (const cupti::Status status = enable(); status != cupti::kSuccess) {
         disable();
-        if (api_.result_string(status, &why) != cupti::kSuccess) why = "CUPTI fails";
-        return false;
+        return refusal(api_, status);
+    }
+    has_thread_ = start_own_thread(run_thread, this);
+    if (!has_thread_) {
+        disable();
+        return {"cannot start a thread", "Raise the limit of threads (ulimit -u)"};
     }
     watch_for_other_profilers(api_, &give_way_to_other);
     is_on_ = true;
-    has_thread_ = start_own_thread(run_thread, this);
-    if (!has_thread_) why = "no thread can be started";
-    return has_thread_;
+    return {};
 }
 
 void* CuptiRecorder::run_thread(void* recorder) {
@@ -168,7 +176,7 @@ void* CuptiRecorder::run_thread(void* recorder) {
     return nullptr;
 }
 
-/// Flushes now and then, so that calls are not overwritten before their work is delivered, and that
+/// Flushes every 0.25 s, so that calls are not overwritten before their work is delivered, and that
 /// little is lost if the process is killed.
 void CuptiRecorder::run() {
     bool is_over = false;
@@ -189,7 +197,7 @@ void CuptiRecorder::finish() {
     if (!has_thread_ || recorder() != this) return;
     sem_post(&finish_);
     if (!wait_until(finished_, in_nanoseconds(kLongestFlush)))
-        message(Severity::warn, "CUPTI does not answer. The timeline lacks its last kernels.");
+        message(Severity::warn, "CUPTI does not respond. The timeline lacks its last kernels.");
 }
 
 void CuptiRecorder::give_way() {
@@ -199,8 +207,8 @@ void CuptiRecorder::give_way() {
     disable();
     api_.flush_all(cupti::kFlushForced);
     message(Severity::warn,
-            "another profiler, such as torch.profiler, starts to use CUPTI. The timeline ends here. For the "
-            "whole timeline, run without that profiler.");
+            "another profiler, such as torch.profiler, starts to use CUPTI. The timeline ends here. For a "
+            "full timeline, run without that profiler.");
 }
 
 void CuptiRecorder::request(std::uint8_t** buffer, std::size_t* bytes) {

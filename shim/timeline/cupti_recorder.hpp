@@ -16,16 +16,22 @@
 
 namespace aoti_dbg {
 
+/// Why there is no timeline, and what to do about that. Without a reason, there is one.
+struct Obstacle {
+    const char* why = nullptr;
+    const char* remedy = nullptr;
+};
+
 class CuptiRecorder {
   public:
-    /// Returns why CUPTI cannot be used, or nullptr. `api` may be null.
-    static const char* obstacle(const cupti::Api* api);
+    /// Returns why CUPTI cannot be used, if so. `api` may be null.
+    static Obstacle obstacle(const cupti::Api* api);
 
     /// `output` must outlive this object, which is never freed.
     CuptiRecorder(const cupti::Api& api, TimelineOutput& output);
 
-    /// Returns false if CUPTI refuses, and sets `why` to its words.
-    bool start(const char*& why);
+    /// Returns why it did not start, if so.
+    Obstacle start();
 
     /// Delivers what has ended, closes the output, and returns within two seconds. Allocates nothing.
     void finish();

@@ -1,4 +1,4 @@
-// Learns that another part of the program is about to use CUPTI, which serves one profiler at a time.
+// Detects that another part of the program is about to use CUPTI, which serves one profiler at a time.
 #pragma once
 
 #include "shim/timeline/cupti_api.hpp"

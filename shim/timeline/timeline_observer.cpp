@@ -25,7 +25,9 @@ CallMoments TimelineObserver::moments() const {
 void TimelineObserver::before(ThreadState& state, OpenCall& call) const {
     if (call.record == nullptr) return;
     TimelinePart* const part = state.session->part<TimelinePart>();
-    CallTimes* const times = part == nullptr ? nullptr : part->times_of(state.parts.get<TimedThread>());
+    CallTimes* const times = part == nullptr
+                                 ? nullptr
+                                 : part->times_of(state.parts.get<TimedThread>(), ring::is_launch(call.kind));
     if (times != nullptr) times->begin(unix_nanoseconds(), call.seq);
 }
 

@@ -1,4 +1,4 @@
-// Notes when each recorded call begins and ends, for the timeline.
+// Records when each recorded call begins and ends, for the timeline.
 #pragma once
 
 #include "shim/calls/call_observer.hpp"

@@ -11,14 +11,6 @@
 #include "base/readable_symbol.hpp"
 
 namespace aoti_dbg {
-namespace {
-
-/// The library's own kernels belong to no call.
-bool is_own_kernel(std::string_view symbol) {
-    return symbol.starts_with("aoti_dbg_");
-}
-
-}  // namespace
 
 Result<std::unique_ptr<TimelineOutput>> TimelineOutput::create(const std::string& folder,
                                                                std::string_view source) {
@@ -99,7 +91,7 @@ void TimelineOutput::take_span(const Work& work, DeviceSpan span) {
     span.end_ns = work.end;
     span.device = work.device;
     span.stream = work.stream;
-    if (is_own_kernel(span.kernel)) return write({std::move(span)});
+    if (span.kernel.starts_with(kOwnKernels)) return write({std::move(span)});
     matcher_.add(work.correlation, std::move(span));
 }
 

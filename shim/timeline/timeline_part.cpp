@@ -17,16 +17,20 @@
 namespace aoti_dbg {
 namespace {
 
-bool has_device() {
+/// Looks for the driver now and then, because that locks the loader and searches folders while the driver is
+/// not loaded.
+bool has_device(TimedThread& thread, bool is_launch) {
+    constexpr std::uint64_t kLookEvery = 100'000'000;
+    if (thread.looked_ns != 0 && !is_launch && unix_nanoseconds() - thread.looked_ns < kLookEvery)
+        return false;
     const DriverApi* const api = driver_api();
+    thread.looked_ns = api == nullptr ? unix_nanoseconds() : 0;
     CUcontext context = nullptr;
     return api != nullptr && api->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr;
 }
 
-void say_no_timeline(const char* why) {
-    message(Severity::warn,
-            "no timeline: %s. Run without other profilers, or install CUPTI (the package nvidia-cuda-cupti).",
-            why);
+void say_no_timeline(const Obstacle& obstacle) {
+    message(Severity::warn, "no timeline: %s. %s.", obstacle.why, obstacle.remedy);
 }
 
 }  // namespace
@@ -34,8 +38,8 @@ void say_no_timeline(const char* why) {
 CuptiRecorder* TimelinePart::start() {
     const RelaxedCapture relaxed(*driver_api());
     const cupti::Api* const api = cupti::find_api();
-    if (const char* const why = CuptiRecorder::obstacle(api); why != nullptr) {
-        say_no_timeline(why);
+    if (const Obstacle obstacle = CuptiRecorder::obstacle(api); obstacle.why != nullptr) {
+        say_no_timeline(obstacle);
         return nullptr;
     }
     Result<std::unique_ptr<TimelineOutput>> output = TimelineOutput::create(folder_, "cupti");
@@ -46,9 +50,10 @@ CuptiRecorder* TimelinePart::start() {
     }
     TimelineOutput* const file = output.value().release();
     auto* const recorder = new (std::nothrow) CuptiRecorder(*api, *file);
-    const char* why = "out of memory";
-    if (recorder == nullptr || !recorder->start(why)) {
-        say_no_timeline(why);
+    const Obstacle obstacle =
+        recorder == nullptr ? Obstacle{"out of memory", "Free memory"} : recorder->start();
+    if (obstacle.why != nullptr) {
+        say_no_timeline(obstacle);
         file->close();
         return nullptr;
     }
@@ -56,9 +61,9 @@ CuptiRecorder* TimelinePart::start() {
     return recorder;
 }
 
-CallTimes* TimelinePart::times_of(TimedThread& thread) {
+CallTimes* TimelinePart::times_of(TimedThread& thread, bool is_launch) {
     if (thread.is_asked) return thread.times;
-    if (!has_device()) return nullptr;
+    if (!has_device(thread, is_launch)) return nullptr;
     thread.is_asked = true;
     if (recorder_.get([this] { return start(); }) == nullptr) return nullptr;
     thread.times = output_.load()->add_thread(static_cast<std::uint32_t>(pthread_self()), unix_nanoseconds());

@@ -17,15 +17,17 @@ namespace aoti_dbg {
 /// The log of a thread's calls.
 struct TimedThread {
     CallTimes* times = nullptr;
-    bool is_asked = false;  // so a thread without a log asks once
+    bool is_asked = false;        // so a thread without a log asks once
+    std::uint64_t looked_ns = 0;  // when no driver was loaded
 };
 
 class TimelinePart final : public SessionPart {
   public:
     explicit TimelinePart(std::string folder) : folder_(std::move(folder)) {}
 
-    /// Call this before each call of the thread. Returns null if there is no timeline, or no device yet.
-    [[nodiscard]] CallTimes* times_of(TimedThread& thread);
+    /// Call this before each call of the thread. Returns null if there is no timeline, or no device yet. A
+    /// launch shows that a driver is loaded.
+    [[nodiscard]] CallTimes* times_of(TimedThread& thread, bool is_launch);
 
     void thread_ends(const ThreadState& state) override;
     void finish() override;

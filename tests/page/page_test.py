@@ -35,6 +35,14 @@ class Page(PageCase):
         self.browser.open(damaged)
         self.assertIn("damaged", self.browser.one("#notices").text)
 
+    def test_models_of_one_name_have_different_labels(self):
+        data = page_data.example(2, 4)
+        data["models"].append({**data["models"][0], "number": 1})
+        self.browser.open(self.page("two_models", data), "#row=3")
+        options = [option.get_attribute("textContent") for option in self.browser.all("[data-choice=model] option")]
+        self.assertEqual(options, ["All models", "0 · model", "1 · model"])
+        self.assertIn("model 0 model", self.browser.one("#pane .pane-head").text)
+
     def test_verdict_findings_and_comparison_come_first(self):
         self.browser.open(self.page("two_ranks"))
         self.assertIn("made it in run 3", self.browser.one("#verdict").text)
@@ -173,7 +181,7 @@ class Page(PageCase):
 
     def test_a_confidential_page_says_so(self):
         self.browser.open(self.page("confidential"), "#row=12")
-        self.assertIn("This page leaves out values and statistics", self.browser.one("#notices").text)
+        self.assertIn("It leaves out all other values and statistics", self.browser.one("#notices").text)
         self.assertIn("fc4992d34e73306b", self.browser.one("#pane").text)
 
 

@@ -54,7 +54,7 @@ TEST_CASE("At level 2, events are printed while the program runs, as show prints
         CAPTURE(format, run.said, run.outcome.err);
         CHECK(run.outcome.out == "live\nend 0\n");
         CHECK(run.printed == shown(run.out(), format).out);
-        CHECK(contains(run.said, "waiting for a program that records into"));
+        CHECK(contains(run.said, "waiting for a program to record into"));
     }
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("A program that is killed ends it, too") {
     const Followed run("start 2 40 500; await 'aoti_torch_cpu_addmm_out'; kill -9 $pid");
     CAPTURE(run.said);
     CHECK(run.outcome.out == "end 0\n");
-    CHECK(contains(run.said, "ended without a normal exit"));
+    CHECK(contains(run.said, "ended abnormally"));
     CHECK(run.printed == shown(run.out(), "compact").out);
 }
 

@@ -175,7 +175,7 @@ TEST_CASE("The differences of two recordings are on top of the page of the secon
     CHECK(page["recorded"]["folder"] == fs::canonical(second.out()).string());
     CHECK(page["diff"]["other"] == first.out().string());
     CHECK(!page["diff"]["text"].get<std::string>().empty());
-    CHECK(page["diff"]["sentence"] == "different: 1 run has no partner; compared 6 calls in 1 run");
+    CHECK(page["diff"]["sentence"] == "different: 1 run has no counterpart; compared 6 calls in 1 run");
 }
 
 TEST_CASE("A page overwrites nothing, and only its owner can read it") {

@@ -137,10 +137,10 @@ TEST_CASE("With a log of the model's compilation, the report has the Python line
     write_text(logs / "dedicated_log_torch_trace_x.log", trace_log(wrapper + "int more;\n"));
     again = run_bare({AOTI_DBG_TOOL, "report", run.out().string(), "--torch-trace", logs.string()});
     CHECK_FALSE(contains(again.out, "  python "));
-    CHECK(contains(again.out, "the logs of --torch-trace have no compilation of this model"));
+    CHECK(contains(again.out, "the --torch-trace logs have no compilation of this model"));
     again = run_bare({AOTI_DBG_TOOL, "report", run.out().string(), "--torch-trace", run.out().string()});
     CHECK(again.exit_code == 1);
-    CHECK(contains(again.err, "no log of TORCH_TRACE"));
+    CHECK(contains(again.err, "no TORCH_TRACE log"));
 }
 
 /// cuda_models with these models, which produce a finding: the square root of negative numbers.

@@ -127,7 +127,7 @@ TEST_CASE("The library records no timeline, and says why once, if CUPTI cannot b
         CHECK(watched.outcome.err.find("no timeline", at + 20) == std::string::npos);
     };
     check({{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}}, "");
-    check({{"FAKE_CUPTI_HELD", "1"}}, "another profiler, such as torch.profiler, uses CUPTI. ");
+    check({{"FAKE_CUPTI_HELD", "1"}}, "another profiler, such as torch.profiler, uses CUPTI. Run without");
     check({{"CUDA_INJECTION64_PATH", "/opt/nsys/libToolsInjection64.so"}}, "another profiler is injected ");
 }
 
@@ -154,7 +154,7 @@ TEST_CASE("The timeline ends, with one line, when another profiler starts") {
 TEST_CASE("A program ends in time although CUPTI does not answer") {
     const Preloaded watched = timed_runs(1, {{"FAKE_CUPTI_STUCK", "1"}});
     CHECK(watched.outcome.exit_code == 0);
-    CHECK(contains(watched.outcome.err, " warn: CUPTI does not answer. "));
+    CHECK(contains(watched.outcome.err, " warn: CUPTI does not respond. "));
 }
 
 TEST_CASE("A killed program leaves the spans that were delivered") {

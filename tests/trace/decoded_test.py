@@ -192,7 +192,7 @@ class Top(unittest.TestCase):
         self.assertEqual((add["count"], add["time_ns"], add["bytes"]), (3, took, 1536))
         self.assertAlmostEqual(add["bytes_per_second"], 1536 * 3 / (took * 1e-9), delta=1)
         self.assertAlmostEqual(sum(one["share"] for one in device["kernels"]), 1)
-        self.assertRegex(self.top("--limit", "1"), r"6 more kernels. --limit shows them.\n$")
+        self.assertRegex(self.top("--limit", "1"), r"6 more kernels. Raise --limit to list all.\n$")
 
     def test_shows_a_running_process_until_q(self):
         out = self.recording.parent / "live"

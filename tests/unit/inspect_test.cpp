@@ -65,7 +65,7 @@ TEST_CASE("A model's inputs have their dtype, symbols and ranges") {
     CHECK(input.sizes[0].most == 512);
     CHECK(input.sizes[1].text == "12");
     CHECK(input.strides == std::vector<std::string>{"12", "1"});
-    CHECK(state_of(model, "checks of inputs") == "yes");
+    CHECK(state_of(model, "input checks") == "yes");
     CHECK(model.checks.size() == 1);
 }
 
@@ -79,7 +79,53 @@ TEST_CASE("Outputs have the sizes of their memory and the call that writes it") 
     CHECK(model.outputs[0].writer == "cpp_fused_add_native_layer_norm_sum_0");
     // Without the checks, nothing says what the input is.
     CHECK(model.inputs[0].dtype.empty());
-    CHECK(state_of(model, "checks of inputs") == "partly");
+    CHECK(state_of(model, "input checks") == "partly");
+}
+
+TEST_CASE("An output that is a view has its own sizes and the writer of its memory") {
+    std::string source = source_of("dynamic_batch.released");
+    const std::string last = "    cpp_fused_add_native_layer_norm_sum_0(";
+    REQUIRE(has(source, last));
+    source.insert(source.rfind(last),
+                  "    static constexpr int64_t int_array_90[] = {3L, 4L};\n"
+                  "    static constexpr int64_t int_array_91[] = {4L, 1L};\n"
+                  "    auto buf90 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf5, 2, "
+                  "int_array_90, int_array_91, 0L));  // alias\n");
+    const std::string returned = "output_handles[1] = buf5.release();";
+    REQUIRE(has(source, returned));
+    source.replace(source.find(returned), returned.size(), "output_handles[1] = buf90.release();");
+    const InspectedModel model = model_of({{kFolder + "c1.wrapper.cpp", source}});
+    const ModelOutput& output = model.outputs[1];
+    CHECK(output.tensor.dtype == "float32");
+    REQUIRE(output.tensor.sizes.size() == 2);
+    CHECK(output.tensor.sizes[1].text == "4");
+    CHECK(output.tensor.strides == std::vector<std::string>{"4", "1"});
+    CHECK(output.writer == "cpp_fused_add_native_layer_norm_sum_0");
+}
+
+TEST_CASE("An output that the run leaves empty is None") {
+    std::string source = source_of("dynamic_batch.released");
+    const std::string returned = "    output_handles[1] = buf5.release();\n";
+    REQUIRE(has(source, returned));
+    source.erase(source.find(returned), returned.size());
+    const InspectedModel model = model_of({{kFolder + "c1.wrapper.cpp", source}});
+    REQUIRE(model.outputs.size() == 2);
+    CHECK(model.outputs[1].value == "None");
+    CHECK(has(inspect_text({model}, "x", false), "output1  None\n"));
+    // A cut source does not say so.
+    const InspectedModel cut = model_of({{kFolder + "c1.wrapper.cpp", source.substr(0, source.rfind('}'))}});
+    CHECK(cut.outputs[1].value.empty());
+}
+
+TEST_CASE("A size that the source derives a symbol from is shown by the symbol") {
+    std::string source = source_of("dynamic_batch.released") + source_of("dynamic_batch.checks");
+    const std::string symbol = "int64_t s77 = arg2_1_size[0];";
+    REQUIRE(has(source, symbol));
+    source.replace(source.find(symbol), symbol.size(),
+                   "int64_t arg2_1_size_0 = arg2_1_size[0];\n    int64_t s77 = (1.0/2.0)*arg2_1_size_0;");
+    const InspectedModel model = model_of({{kFolder + "c1.wrapper.cpp", source}});
+    CHECK(model.inputs[0].sizes[0].text == "2*s77");
+    CHECK(model.inputs[0].sizes[0].most == 512);
 }
 
 TEST_CASE("Constants have their bytes without padding") {
@@ -132,7 +178,7 @@ TEST_CASE("Without sources, kernels come from the symbols of the library") {
     CHECK(model.device == "cpu");
     CHECK(!model.has_inputs);
     CHECK(state_of(model, "argument names") == "no");
-    CHECK(state_of(model, "lines of calls") == "no");
+    CHECK(state_of(model, "source lines") == "no");
     const std::string text = inspect_text({model}, "x.so", false);
     CHECK(has(text, "inputs      unknown: the package has no wrapper source\n"));
     CHECK(has(text, "number of calls unknown"));
@@ -240,6 +286,12 @@ TEST_CASE("Inputs and outputs have their places in the call of the exported modu
         "]}]}])\";\n" + R"x(out_spec_ = "[1, {\"type\": null, \"context\": null, \"children_spec\": []}]";)x";
     CHECK(input_places(source) == std::vector<std::string>{"args[0]", "pair[0]", "pair[1][\"k\"]"});
     CHECK(output_places(source) == std::vector<std::string>{""});
+    const std::string parts =
+        R"x(out_spec_ =
+    R"([1, {"type": null, "context": null, )"
+    R"("children_spec": []}])"
+    ;)x";
+    CHECK(output_places(parts) == std::vector<std::string>{""});
     const std::string deep = "in_spec_ = \"" + std::string(100000, '[') + std::string(100000, ']') + "\";";
     CHECK(input_places(deep).empty());
     for (const char* const damaged : {"", "in_spec_ = ", "in_spec_ = R\"([1, [)\";", "in_spec_ = \"[1, 2]\";",
@@ -255,7 +307,7 @@ TEST_CASE("The Python line of a kernel is the one in the model's own code") {
                                            {kFolder + "kernel_information.json", origins}});
     CHECK(model.kernels[1].pre_grad_nodes == std::vector<std::string>{"sum_1"});
     CHECK(state_of(model, "Python lines") == "partly");  // of one kernel
-    CHECK(has(inspect_text({model}, "x", false), "Python /m/net.py, line 7, in forward\n"));
+    CHECK(has(inspect_text({model}, "x", false), "Python net.py:7 in forward: y\n"));
 }
 
 TEST_CASE("It is said where the weights are") {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/page/page_diff.hpp"
 #include "cli/page/page_json.hpp"
 #include "cli/page/page_template.hpp"
 #include "cli/page/page_text.hpp"
@@ -96,6 +97,7 @@ TEST_CASE("A text of a recording cannot leave the script element or become marku
 TEST_CASE("A column is as short as possible and gives the same numbers") {
     CHECK(column_json({}) == "[]");
     CHECK(column_json({1, 5, 2}) == "[1,5,2]");
+    CHECK(column_json({INT64_MIN, INT64_MAX}) == "[-9223372036854775808,9223372036854775807]");
     CHECK(column_json(std::vector<std::int64_t>(1000, 7)) == R"({"rle":[7,1000]})");
     std::vector<std::int64_t> numbers;
     for (int i = 0; i < 1000; ++i)
@@ -165,6 +167,24 @@ TEST_CASE("A page keeps its limit with findings of any length") {
     CHECK(data["recorded"]["findings"] == 100);
 }
 
+TEST_CASE("A page keeps its limit with many processes that have long commands") {
+    const Recording recording;
+    for (int pid = 1; pid <= 20; ++pid) {
+        std::string text = kHeader;
+        text.replace(text.find("infer.py"), 8, std::string(20'000, '&'));
+        text.replace(text.find("4242"), 4, std::to_string(pid));
+        std::ofstream(recording.folder() + "/events-" + std::to_string(pid) + ".jsonl") << text;
+    }
+    Page page = recording.page();
+    REQUIRE(page.processes.size() == 20);
+    const std::string json = page_json(page, 200'000);
+    CHECK(json.size() <= 200'000);
+    const Json data = Json::parse(json, nullptr, false);
+    REQUIRE(data.is_object());
+    CHECK(data["processes"].size() == 20);
+    CHECK(!data["recorded"]["left_out"].empty());
+}
+
 TEST_CASE("Times on the device come from the timeline") {
     const Recording recording;
     recording.write(many_calls(3));
@@ -199,7 +219,7 @@ TEST_CASE("Hostile names are text in the page, and damaged lines are counted") {
     CHECK(page.find("<img onerror") == std::string::npos);
     CHECK(data["models"][0]["name"] == evil);
     CHECK(test::kernels_of_rows(data) == std::vector<std::string>{evil + "\xEF\xBF\xBD", "k"});
-    CHECK(data["processes"][0]["notes"][0] == "events.jsonl: 1 damaged lines, the first is line 4");
+    CHECK(data["processes"][0]["notes"][0] == "events.jsonl: 1 damaged line, the first is line 4");
     CHECK(data["processes"][0]["rank"] == "3");
 }
 
@@ -208,14 +228,18 @@ TEST_CASE("A confidential page has hashes, shapes and names only") {
     std::string text = kHeader;
     JsonlRenderer renderer;
     JsonlRenderer::render_model({0, "/home/me/secret/model.so", "model"}, text);
-    const test::HeldTensor tensor(DType::float32, {2}, std::vector<float>{1.5F, 1234.5F});
+    const std::vector<float> values(24, 1234.5F);
+    const test::HeldTensor tensor(DType::float32, {24}, values);
+    const test::HeldTensor tiny(DType::float32, {2}, std::vector<float>{1.5F, 1234.5F});
     const ArgumentFacts label = test::label_of("buf0");
+    const ArgumentFacts label_of_tiny = test::label_of("buf1");
     const ArgumentFacts scalar = test::label_of("alpha");
     SiteFacts site = test::site_of("triton_poi_fused_0");
     site.python_stack = {"secret.py:3 in forward: x"};
     for (const std::uint32_t run : {0U, 1U}) {
         const std::vector<MeasuredArgument> arguments = {
             tensor.measured(label, Requested::printed | Requested::hash),
+            tiny.measured(label_of_tiny, Requested::printed | Requested::hash),
             test::scalar_of(scalar, "\"password\"")};
         MeasuredCall event = test::call_of(EventSide::after, &site, arguments);
         event.run = run;
@@ -235,10 +259,125 @@ TEST_CASE("A confidential page has hashes, shapes and names only") {
     const Json data = Json::parse(closed);
     CHECK(data["confidential"] == true);
     const Json& shown = data["details"][0]["after"][0];
-    CHECK(data["layouts"][0] == Json::array({0, {2}, "cpu"}));
+    CHECK(data["layouts"][0] == Json::array({0, {24}, "cpu"}));
     CHECK(shown.size() == 11);
     CHECK(shown[2].is_null());
     CHECK(shown[10].get<std::string>().size() == 16);
+    // Its contents could be found by trying.
+    CHECK(data["details"][0]["after"][1].size() == 6);
+}
+
+TEST_CASE("A row shows the run of a finding that was recorded before the call") {
+    const Recording recording;
+    std::string text = kHeader;
+    JsonlRenderer renderer;
+    const test::HeldTensor tensor(DType::float32, {2}, std::vector<float>{1.5F, 2.5F});
+    const ArgumentFacts label = test::label_of("buf0");
+    const SiteFacts first = test::site_of("cpp_fused_0");
+    const SiteFacts second = test::site_of("aoti_torch_cpu_mm_out");
+    for (std::uint32_t run = 0; run < 4; ++run)
+        for (const std::uint32_t call : {0U, 1U}) {
+            if (run == call) {
+                Finding finding;
+                finding.kind = Finding::Kind::argument;
+                finding.check = "result";
+                finding.kernel = call == 0 ? first.kernel : second.kernel;
+                finding.model = 0;
+                finding.run = run;
+                finding.call = call;
+                append_finding_json(finding, text);
+            }
+            const std::vector<MeasuredArgument> arguments = {tensor.measured(label)};
+            MeasuredCall event = test::call_of(EventSide::after, call == 0 ? &first : &second, arguments);
+            event.model = 0;
+            event.run = run;
+            event.call = call;
+            event.sequence = 2 * run + call + 1;
+            renderer.render(event, text);
+        }
+    recording.write(text);
+    const Json data = recording.data();
+    CHECK(test::column(data["rows"]["run"]) == std::vector<std::int64_t>{0, 1});
+    CHECK(test::column(data["rows"]["flags"]) == std::vector<std::int64_t>{4, 4});
+    CHECK(data["kernels"][1]["findings"] == 1);
+    CHECK(!data["findings"][0]["tensor"].contains("what"));
+    CHECK(recording.data(true)["findings"][1]["sentence"] == "wrong result at aoti_torch_cpu_mm_out");
+}
+
+TEST_CASE("A difference is linked to the row of its model, once") {
+    const Recording first;
+    const Recording second;
+    for (const Recording* recording : {&first, &second}) {
+        std::string text = kHeader;
+        JsonlRenderer renderer;
+        const ArgumentFacts label = test::label_of("buf0");
+        const SiteFacts site = test::site_of("aoti_torch_cpu_mm_out");
+        for (std::uint32_t run = 0; run < 4; ++run) {
+            const bool is_other = recording == &second && run % 2 == 1;
+            const test::HeldTensor tensor(DType::float32, {2},
+                                          std::vector<float>{1.5F, is_other ? 3.5F : 2.5F});
+            const std::vector<MeasuredArgument> arguments = {
+                tensor.measured(label, Requested::printed | Requested::hash)};
+            MeasuredCall event = test::call_of(EventSide::after, &site, arguments);
+            event.model = run % 2;
+            event.run = run;
+            event.call = 0;
+            event.sequence = run + 1;
+            renderer.render(event, text);
+        }
+        recording->write(text);
+    }
+    Page page = second.page();
+    REQUIRE(add_diff(first.folder(), second.folder(), page));
+    CHECK(page.diff.sentence.starts_with("different"));
+    REQUIRE(page.diff.rows.size() == 1);
+    const PageSite& site = page.rows.sites[page.rows.rows[page.diff.rows.front().first].site];
+    CHECK(page.rows.models[site.model].number == 1);
+}
+
+TEST_CASE("A page without findings says in how many rows NaN are") {
+    const Recording recording;
+    std::string text = kHeader;
+    JsonlRenderer renderer;
+    const test::HeldTensor tensor(DType::float32, {2}, std::vector<float>{1.5F, __builtin_nanf("")});
+    const ArgumentFacts label = test::label_of("buf0");
+    const SiteFacts site = test::site_of("k");
+    const std::vector<MeasuredArgument> arguments = {tensor.measured(label)};
+    renderer.render(test::call_of(EventSide::after, &site, arguments), text);
+    recording.write(text);
+    const Json verdict = recording.data()["verdict"];
+    CHECK(verdict["state"] == "clean");
+    // There is no ring that says how often a model ran.
+    CHECK(verdict["sentence"] == "no finding in 1 run with 1 call; NaN in 1 row of the table");
+}
+
+TEST_CASE("A finding has a command for a shell, or none") {
+    const auto repeat = [](const std::string& command, const std::string& kind) {
+        std::string text =
+            R"({"event":"header","format":"aoti-dbg-events","version":1,"pid":4242,"command":")";
+        text += command +
+                "\"}\n"
+                R"({"event":"site","id":1,"kernel":"k","symbol":"","kind":")" +
+                kind + "\"}\n";
+        text +=
+            R"({"event":"call","side":"after","kernel":"k","site":1,"run":0,"call":1,"model":0,"seq":1,"arguments":[]})"
+            "\n";
+        Finding finding;
+        finding.kernel = "k";
+        finding.model = 0;
+        finding.run = 0;
+        finding.call = 1;
+        append_finding_json(finding, text);
+        const Recording recording;
+        recording.write(text);
+        const Json data = recording.data();
+        REQUIRE(data["findings"].size() == 1);
+        return data["findings"][0].value("repeat", "");
+    };
+    CHECK(repeat("python infer.py", "triton") == "aoti-dbg run --capture k@0:1 -- python infer.py");
+    // What C++ kernels do cannot be captured.
+    CHECK(repeat("python infer.py", "cpp_kernel") == "aoti-dbg run --level 2 --check nan -- python infer.py");
+    CHECK(repeat("python -c print(1);x", "triton").empty());
 }
 
 TEST_CASE("A page follows no link out of the folder") {

@@ -189,6 +189,29 @@ TEST_CASE("The writer of a tensor is found by its memory, under any name") {
     CHECK(links.from(1)[1].reader == 3);
 }
 
+TEST_CASE("The outputs of a run are linked to the calls that wrote them") {
+    Model model;
+    model.rows.begin_process(0);
+    const ArgumentFacts& input = model.argument("arg0_1", Role::reads);
+    const ArgumentFacts& buf0 = model.argument("buf0", Role::writes);
+    const ArgumentFacts& output = model.argument("buf0", Role::makes);
+    const SiteFacts& site = model.site("first");
+    for (const std::uint64_t run : {0U, 1U}) {
+        model.inputs(static_cast<std::uint32_t>(run), {{&input, 0x1000 + run * 0x100, {1}}});
+        if (run == 1) break;  // it fails
+        model.side(EventSide::before, &site, 0, 0, {{&input, 0x1000, {1}}});
+        model.side(EventSide::after, &site, 0, 0, {{&buf0, 0x2000, {2}}});
+        model.side(EventSide::outputs, nullptr, 0, kNoCallNumber, {{&output, 0x2000, {2}}});
+    }
+    const std::vector<std::uint32_t> order = order_of_rows(model.rows);
+    const RowLinks links = links_between(model.rows, order);
+    REQUIRE(links.to(2).size() == 1);
+    CHECK(links.to(2)[0].writer == 1);
+    // The inputs of the last run are elsewhere.
+    REQUIRE(links.to(1).size() == 1);
+    CHECK(links.to(1)[0].writer == 0);
+}
+
 TEST_CASE("A series of many runs keeps few of them, at equal distances") {
     RowSeries series;
     const std::size_t most = 8;
@@ -201,6 +224,17 @@ TEST_CASE("A series of many runs keeps few of them, at equal distances") {
         CHECK(series.runs()[i] == i * step);
         CHECK(series.points()[i].mean == series.runs()[i]);
     }
+}
+
+TEST_CASE("The series of a call has what it writes, wherever that is among the arguments") {
+    PageSite site;
+    std::vector<RowTensor> tensors(5);
+    for (std::uint16_t i = 0; i < tensors.size(); ++i) {
+        site.arguments.push_back({"buf" + std::to_string(i), "", "", i < 4 ? Role::reads : Role::writes, i});
+        tensors[i].argument = i;
+    }
+    CHECK(series_tensors(site, tensors) == std::vector<std::size_t>{4, 0, 1});
+    CHECK(series_tensors(site, {}).empty());
 }
 
 TEST_CASE("The median of many times is that of a few of them") {

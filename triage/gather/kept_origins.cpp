@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "base/compiled_function.hpp"
-#include "base/mapped_file.hpp"
 #include "base/words.hpp"
 #include "model/package_files.hpp"
 
@@ -15,15 +14,16 @@ std::uint32_t line_of(std::uint32_t line, const std::string& source) {
     return source.empty() ? line : 0;
 }
 
-/// A launch inside of an op comes from where the op comes from.
+/// A launch inside an op has the origin of the op.
 std::string kernel_of(const CrashCall& call) {
     return call.inside.empty() ? call.name : call.inside.substr(0, call.inside.rfind(" ("));
 }
 
+/// Returns an empty text if the file is absent or too large.
 std::string text_of_file(const std::string& path) {
-    const Result<MappedFile> file = MappedFile::open(path);
-    if (!file.ok() || file.value().text().size() > kLargestFile) return {};
-    return std::string(file.value().text());
+    std::string text;
+    read_file(path, text);
+    return text;
 }
 
 std::unique_ptr<Provenance> read(const KeptPackage& package, const TorchTrace* trace) {
@@ -71,7 +71,7 @@ const SiteOrigin& KeptOrigins::find(const KeptPackages& packages, std::uint32_t 
     const std::vector<const KeptPackage*> candidates = packages.of(model);
     const bool is_known = candidates.size() == 1;
     const std::string folder = is_known ? candidates.front()->folder : std::string();
-    std::string key = folder + "\n" + std::to_string(site.line) + "\n" + site.kernel;
+    std::string key = folder + "\n" + std::to_string(site.line) + "\n" + site.kernel + "\n" + site.symbol;
     // Without a line, only these differ between two sites.
     for (const auto* list : {&site.source_nodes, &site.aten, &site.python_stack})
         key += "\n" + joined(*list, ",");

@@ -61,7 +61,7 @@ void OriginFacts::complete(const RecordedProcess* process, Evidence& evidence) {
     for (CrashCall& call : evidence.in_flight)
         if (is_of_kernel(call)) add_origin(origins_.of(packages, call), call);
     if (origins_.is_foreign_trace())
-        evidence.notes.emplace_back("the logs of --torch-trace have no compilation of this model");
+        evidence.notes.emplace_back("the --torch-trace logs have no compilation of this model");
 }
 
 }  // namespace aoti_dbg

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -20,6 +21,7 @@
 #include "serializer/cuda_error.hpp"
 #include "serializer/json_line.hpp"
 #include "serializer/line_source.hpp"
+#include "serializer/ring_clock.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -47,17 +49,6 @@ ProcessFacts facts_of(const std::string& ring, std::uint32_t pid) {
     if (!file.ok()) return {};
     Result<ProcessFacts> read = read_process(file.value().text());
     return read.ok() && read.value().pid == pid ? std::move(read.value()) : ProcessFacts{};
-}
-
-std::uint64_t unix_ns_of(const ring::FileHeader& header, std::uint64_t ticks) {
-    if (header.anchor_ticks <= header.start_ticks || header.anchor_unix_ns <= header.start_unix_ns ||
-        ticks < header.start_ticks)
-        return 0;
-    const double tick = static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
-                        static_cast<double>(header.anchor_ticks - header.start_ticks);
-    const double passed = static_cast<double>(ticks - header.start_ticks) * tick;
-    constexpr double kHundredYears = 3.2e18;
-    return passed < kHundredYears ? header.start_unix_ns + static_cast<std::uint64_t>(passed) : 0;
 }
 
 bool has_failed(const ring::Record& record) {
@@ -94,10 +85,7 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
     process.signal_thread = contents.header.signal_thread;
     if (contents.header.has_signal_address != 0) process.address = contents.header.signal_address;
     process.runs = contents.header.runs;
-    std::error_code failed;
-    const fs::path link = "/proc/" + std::to_string(process.pid) + "/exe";
-    process.is_running =
-        !process.ended && process.signal == 0 && fs::read_symlink(link, failed) == process.program && !failed;
+    process.is_running = is_running(contents.header);
     process.facts = facts_of(process.ring, process.pid);
     std::uint64_t first_error = UINT64_MAX;  // in ticks
     std::uint64_t no_calls = process.runs;
@@ -122,7 +110,7 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
     }
     process.calls -= std::min(process.calls, no_calls);
     process.failed_unix_ns = process.signal != 0        ? contents.header.signal_unix_ns
-                             : process.has_dead_context ? unix_ns_of(contents.header, first_error)
+                             : process.has_dead_context ? RingClock(contents.header).unix_ns(first_error)
                                                         : 0;
     return process;
 }
@@ -236,6 +224,14 @@ class EventFile {
 };
 
 }  // namespace
+
+bool is_running(const ring::FileHeader& header) {
+    if (header.ended != 0 || header.signal != 0) return false;
+    const std::string_view program(header.program, strnlen(header.program, sizeof header.program));
+    std::error_code failed;
+    const fs::path running = fs::read_symlink("/proc/" + std::to_string(header.pid) + "/exe", failed);
+    return !failed && running == program;
+}
 
 std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::uint64_t since_unix_ns) {
     std::vector<RecordedProcess> processes;

@@ -8,10 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "serializer/flight_ring_format.hpp"
 #include "triage/judge/evidence.hpp"
 #include "triage/judge/recorded_process.hpp"
 
 namespace aoti_dbg {
+
+/// Returns true if the process of a ring is running. Another process may have its number.
+bool is_running(const ring::FileHeader& header);
 
 /// Returns the processes that started since then, by start time.
 std::vector<RecordedProcess> recorded_processes(const std::string& folder, std::uint64_t since_unix_ns);

@@ -212,13 +212,6 @@ FAKE_API Status cuptiActivityGetNumDroppedRecords(CUctx_st* /*context*/, std::ui
     return kSuccess;
 }
 
-FAKE_API Status cuptiGetTimestamp(std::uint64_t* time) {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    *time = static_cast<std::uint64_t>(now.tv_sec) * 1000000000U + static_cast<std::uint64_t>(now.tv_nsec);
-    return kSuccess;
-}
-
 FAKE_API Status cuptiGetResultString(Status status, const char** text) {
     *text = status == kInsufficientPrivileges ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" : "CUPTI_ERROR_UNKNOWN";
     return kSuccess;

@@ -1,5 +1,7 @@
-// A trace while it is written. It has a temporary name until it is complete, and replaces no file.
+// A file that the command writes. It has a temporary name until it is complete, and replaces no file.
 #pragma once
+
+#include <sys/types.h>
 
 #include <string>
 
@@ -7,14 +9,15 @@
 
 namespace aoti_dbg::cli {
 
-class TraceFile {
+class NewFile {
   public:
     /// `path` is the final path. With `may_number`, a path that is taken gets `.2`, `.3` and so on.
-    TraceFile(std::string path, bool may_number) : path_(std::move(path)), may_number_(may_number) {}
+    NewFile(std::string path, bool may_number, mode_t mode = 0600)
+        : path_(std::move(path)), may_number_(may_number), mode_(mode) {}
     /// Removes an unfinished file.
-    ~TraceFile();
-    TraceFile(const TraceFile&) = delete;
-    TraceFile& operator=(const TraceFile&) = delete;
+    ~NewFile();
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
 
     Status open();
     Status write(const std::string& bytes);
@@ -26,6 +29,7 @@ class TraceFile {
 
     std::string path_;
     bool may_number_;
+    mode_t mode_;
     std::string unfinished_;
     int descriptor_ = -1;
 };

@@ -1,4 +1,4 @@
-#include "cli/trace/trace_file.hpp"
+#include "cli/new_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ int name_file(const std::string& unfinished, const std::string& path) {
 
 }  // namespace
 
-std::string TraceFile::name_of(int number) const {
+std::string NewFile::name_of(int number) const {
     if (number == 1) return path_;
     const fs::path path(path_);
     return (path.parent_path() /
@@ -35,29 +35,29 @@ std::string TraceFile::name_of(int number) const {
         .string();
 }
 
-TraceFile::~TraceFile() {
+NewFile::~NewFile() {
     if (descriptor_ >= 0) close(descriptor_);
     if (!unfinished_.empty()) unlink(unfinished_.c_str());
 }
 
-Status TraceFile::open() {
+Status NewFile::open() {
     if (!may_number_ && access(path_.c_str(), F_OK) == 0) return file_failure("cannot create", path_, EEXIST);
     const fs::path path(path_);
     const std::string unfinished = (path.parent_path() / ("." + path.filename().string() + "-" +
                                                           std::to_string(getpid()) + ".unfinished"))
                                        .string();
-    descriptor_ = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+    descriptor_ = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode_);
     if (descriptor_ < 0) return file_failure("cannot create", path_, errno);
     unfinished_ = unfinished;
     return {};
 }
 
-Status TraceFile::write(const std::string& bytes) {
+Status NewFile::write(const std::string& bytes) {
     const int error = write_fully(descriptor_, bytes.data(), bytes.size());
     return error == 0 ? Status() : file_failure("cannot write", path_, error);
 }
 
-Result<std::string> TraceFile::finish() {
+Result<std::string> NewFile::finish() {
     if (close(std::exchange(descriptor_, -1)) != 0) return file_failure("cannot write", path_, errno);
     for (int number = 1; number <= (may_number_ ? kMostNames : 1); ++number) {
         const std::string path = name_of(number);

@@ -1,4 +1,4 @@
-#include "cli/trace/process_files.hpp"
+#include "cli/process_files.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -27,9 +27,16 @@ constexpr FileKind kKinds[] = {{"events", ".jsonl", &ProcessFiles::events},
                                {"flight", ".ring", &ProcessFiles::ring},
                                {"timeline", ".jsonl", &ProcessFiles::timeline}};
 
+/// Later processes with the same number have files like events-42.jsonl.2.
+std::string_view without_number(std::string_view name) {
+    const std::size_t end = name.find_last_not_of("0123456789");
+    const bool has_number = end != std::string_view::npos && end + 1 < name.size() && name[end] == '.';
+    return has_number ? name.substr(0, end) : name;
+}
+
 const FileKind* kind_of(const std::string& name) {
     for (const FileKind& kind : kKinds)
-        if (name.starts_with(kind.start) && name.ends_with(kind.end)) return &kind;
+        if (name.starts_with(kind.start) && without_number(name).ends_with(kind.end)) return &kind;
     return nullptr;
 }
 
@@ -63,7 +70,16 @@ void take(const fs::path& path, const FileKind& kind, std::vector<ProcessFiles>&
     (*process).*kind.path = path.string();
 }
 
-std::vector<ProcessFiles> processes_below(const fs::path& folder) {
+bool has_own_files(const fs::path& folder) {
+    std::error_code failed;
+    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed))
+        if (kind_of(entry->path().filename().string()) != nullptr) return true;
+    return false;
+}
+
+}  // namespace
+
+std::vector<ProcessFiles> processes_below(const std::string& folder) {
     std::vector<fs::path> paths;
     std::error_code failed;
     fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, failed);
@@ -80,21 +96,12 @@ std::vector<ProcessFiles> processes_below(const fs::path& folder) {
     return processes;
 }
 
-bool has_own_files(const fs::path& folder) {
-    std::error_code failed;
-    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed))
-        if (kind_of(entry->path().filename().string()) != nullptr) return true;
-    return false;
-}
-
-}  // namespace
-
 Result<FoundProcesses> find_processes(const std::string& place) {
     std::error_code failed;
     const fs::file_status status = fs::status(place, failed);
     if (!fs::exists(status))
         return Status::error("cannot open " + place +
-                             ": no such file or directory. Give an output directory (AOTI_DBG_OUT)");
+                             ": no such file or directory. Pass an output directory (AOTI_DBG_OUT)");
     FoundProcesses found{place, {}};
     if (!fs::is_directory(status)) {
         const fs::path path(place);

@@ -19,6 +19,9 @@ struct ProcessFiles {
     std::string timeline;
 };
 
+/// Returns the processes of a folder and of those below it, in the order of their paths.
+std::vector<ProcessFiles> processes_below(const std::string& folder);
+
 struct FoundProcesses {
     std::string folder;  // of the recording, for what is written about it
     std::vector<ProcessFiles> processes;
