@@ -11,32 +11,15 @@
 #include "cli/diff/index_events.hpp"
 #include "cli/page/read_timeline.hpp"
 #include "cli/recorded_file.hpp"
+#include "serializer/crash_call.hpp"
 #include "serializer/event_reader.hpp"
 #include "serializer/flight_ring_reader.hpp"
+#include "serializer/ring_clock.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
 
 constexpr std::size_t kMostFindings = 200;
-
-const char* word_of(ring::CallKind kind) {
-    switch (kind) {
-        case ring::CallKind::triton:
-            return "triton";
-        case ring::CallKind::extern_op:
-            return "op";
-        case ring::CallKind::proxy_op:
-            return "proxy_op";
-        case ring::CallKind::dispatcher:
-            return "dispatcher_op";
-        case ring::CallKind::cpp_kernel:
-            return "cpp_kernel";
-        case ring::CallKind::graph:
-            return "graph";
-        default:
-            return "launch";
-    }
-}
 
 /// The text of a command has lost its quotes. Returns it if no shell would need them, else nothing.
 std::string plain_program(const std::string& command) {
@@ -254,13 +237,9 @@ class ProcessReader {
     }
 
     static double host_ns(const ring::Contents& contents, const ring::Record& record) {
-        const ring::FileHeader& header = contents.header;
-        if (record.end_ticks <= record.begin_ticks || header.anchor_ticks <= header.start_ticks ||
-            header.anchor_unix_ns <= header.start_unix_ns)
-            return 0;
+        if (record.end_ticks <= record.begin_ticks) return 0;
         return static_cast<double>(record.end_ticks - record.begin_ticks) *
-               static_cast<double>(header.anchor_unix_ns - header.start_unix_ns) /
-               static_cast<double>(header.anchor_ticks - header.start_ticks);
+               RingClock(contents.header).tick_ns();
     }
 
     using FindingKey =
