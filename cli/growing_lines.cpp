@@ -45,8 +45,12 @@ void GrowingLines::poll(bool is_final) {
     }
     const bool is_same = text_.size() == seen_;
     seen_ = text_.size();
-    if (is_final && !text_.empty() && text_.back() != '\n') text_.push_back('\n');
     complete_ = text_.rfind('\n') + 1;
+    // The writer did not finish the last line, or it is too long. A line that this poll cut is neither.
+    if (is_final && complete_ < text_.size() && (is_at_end || complete_ == 0)) {
+        text_.push_back('\n');
+        complete_ = text_.size();
+    }
     if (complete_ == 0 || is_final || is_same) return;
     complete_ = complete_ < 2 ? 0 : text_.rfind('\n', complete_ - 2) + 1;
 }

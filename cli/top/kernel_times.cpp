@@ -96,6 +96,7 @@ void KernelTimer::add_call(const MeasuredCall& call) {
     if (const auto begun = begun_.find(call.sequence); begun != begun_.end()) {
         sum.time_ns += call.time_ns - std::min(call.time_ns, begun->second);
         begun_.erase(begun);
+        has_both_sides_ = true;
     }
     std::uint64_t bytes = 0;
     for (const MeasuredArgument& argument : call.arguments)
@@ -110,6 +111,7 @@ void KernelTimer::add_events(const std::string& path) {
                        ArgumentDetail::facts, ReadingThread::own);
     ReadEvent event;
     begun_.clear();
+    has_both_sides_ = false;
     while (reader.next(event))
         if (event.kind == ReadEvent::Kind::call) add_call(event.call);
     warn_of_gaps(path.c_str(), reader.notes());
@@ -119,11 +121,13 @@ void KernelTimer::add(const std::vector<ProcessFiles>& processes, bool is_final)
     processes_ = processes.size();
     for (const ProcessFiles& process : processes) {
         if (!process.timeline.empty()) add_timeline(process.timeline, is_final);
-        if (reads_events_ && !process.events.empty()) {
-            add_events(process.events);
-        } else if (!process.ring.empty()) {
-            add_ring(process.ring);
-        }
+        const bool reads_events = reads_events_ && !process.events.empty();
+        const Sums others = reads_events ? host_ : Sums();
+        if (reads_events) add_events(process.events);
+        if (process.ring.empty() || (reads_events && (has_both_sides_ || has_timeline_))) continue;
+        // Events of one side have no durations.
+        if (reads_events) host_ = others;
+        add_ring(process.ring);
     }
 }
 

@@ -67,6 +67,7 @@ class KernelTimer {
     Sums device_;
     Sums host_;
     std::unordered_map<std::uint64_t, std::uint64_t> begun_;  // calls without an end: time by sequence
+    bool has_both_sides_ = false;  // some call of the last file of events has its start and its end
     std::uint64_t copied_ns_ = 0;
 };
 

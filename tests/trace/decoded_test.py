@@ -101,12 +101,33 @@ class Trace(unittest.TestCase):
         trace = Decoded(recording / "trace.pftrace")
         calling = [track for track in trace.threads() if any("call" in one.details for one in track.slices)]
         self.assertEqual(len(calling), 2)
+        models = {one.name for track in calling for one in track.slices if one.category == "model"}
+        self.assertEqual(models, {"cstats.wrapper.so"})
         for track in calling:
             names = [one.name for one in track.slices if "call" in one.details]
             self.assertEqual(len(names), 18)
             self.assertEqual({one.depth for one in track.slices if one.category == "triton"}, {2})
             self.assertEqual({one.depth for one in track.slices if one.category == "launch"}, {3})
         self.assertEqual(trace.left_open, [])
+
+    def test_kernels_and_findings_have_the_python_line_that_the_package_says(self):
+        recording = self.folder / "provenance"
+        recordings.record(recording, "--check", "nan")
+        (package,) = (recording / "evidence").iterdir()
+        stack = 'File "/home/user/net.py", line 12, in forward\n    return x.sqrt()'
+        kernels = {"triton_poi_fused_sqrt_2:3": {"stack_traces": [stack], "post_grad_nodes": ["sqrt"], "pre_grad_nodes": ["root"]}}
+        # It has no handles, which would say which of several kernels of one name is meant.
+        (package / "cstats.wrapper.cpp").unlink()
+        (package / "kernel_information.json").write_text(json.dumps(kernels))
+        recordings.trace(recording)
+        trace = Decoded(recording / "trace.pftrace")
+        (thread,) = trace.threads()
+        named = [one for one in thread.slices if one.name == "triton_poi_fused_sqrt_2"]
+        marked = trace.named("findings").instants
+        self.assertEqual(len(named), 3)
+        for one in (*named, marked[0]):
+            self.assertEqual(one.details["Python"], "net.py:12 in forward: return x.sqrt()", one)
+        self.assertNotIn("Python", next(one for one in thread.slices if one.name == "triton_poi_fused_relu_0").details)
 
     def test_a_recording_of_one_side_still_nests(self):
         for side, part in (("before", '"side":"before"'), ("after", '"side":"after"')):
@@ -115,10 +136,11 @@ class Trace(unittest.TestCase):
             lines = (self.recording / "events.jsonl").read_text().splitlines(keepends=True)
             kept = [line for line in lines if '"event":"call"' not in line or part in line]
             (recording / "events.jsonl").write_text("".join(kept))
-            recordings.trace(recording)
+            printed = recordings.trace(recording).stdout
             trace = Decoded(recording / "trace.pftrace")
             calls = [one for track in trace.threads() for one in track.slices if "call" in one.details]
             self.assertEqual([one.depth for one in calls], [2] * 18, side)
+            self.assertIn("1 process, 18 calls,", printed)
             self.assertEqual(trace.left_open, [], side)
 
     def test_a_call_that_did_not_return_stays_open(self):
