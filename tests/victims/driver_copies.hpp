@@ -19,6 +19,7 @@ class Words {
         must(driver_.cuMemAlloc(&from, sizeof(values_)), "cuMemAlloc");
         std::iota(values_, values_ + kWords, 1U);
         must(driver_.cuMemcpyHtoD(from, values_, sizeof(values_)), "cuMemcpyHtoD");
+        must(driver_.cuMemsetD32(to, 0, kWords), "cuMemsetD32");
     }
     Words(const Words&) = delete;
     Words& operator=(const Words&) = delete;
