@@ -13,7 +13,7 @@ inline constexpr std::uint32_t kTimelineFormatVersion = 1;
 
 struct TimelineHeader {
     std::uint64_t pid = 0;
-    std::string_view source;   // what measured the times: "cupti"
+    std::string_view source;   // what measured the times: "cupti" or "markers"
     std::string_view library;  // library version
 };
 

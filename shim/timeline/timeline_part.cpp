@@ -2,6 +2,7 @@
 #include "shim/timeline/timeline_part.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <memory>
 #include <new>
@@ -13,6 +14,7 @@
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/runtime/driver_api.hpp"
+#include "stats_kernels/device_code.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -23,37 +25,78 @@ bool has_device() {
     return api != nullptr && api->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr;
 }
 
-void say_no_timeline(const char* why) {
-    message(Severity::warn,
-            "no timeline: %s. Run without other profilers, or install CUPTI (the package nvidia-cuda-cupti).",
-            why);
+constexpr const char* kRemedy = "Run without other profilers, or install CUPTI (the package nvidia-cuda-cupti).";
+
+void say_no_timeline(const char* why, const char* why_no_markers = nullptr) {
+    message(Severity::warn, "no timeline: %s%s%s. %s", why, why_no_markers == nullptr ? "" : ", and ",
+            why_no_markers == nullptr ? "" : why_no_markers, kRemedy);
 }
+
+void say_markers(const char* why) {
+    message(Severity::warn,
+            "the timeline is less exact, because markers after the launches measure it: %s. It has no copies, "
+            "and a kernel's time includes waits. %s",
+            why, kRemedy);
+}
+
+/// The first session that starts a timeline. A forked child has its own.
+std::atomic<bool> g_is_started{false};
 
 }  // namespace
 
+TimelineOutput* TimelinePart::create_output(const char* source) const {
+    Result<std::unique_ptr<TimelineOutput>> output = TimelineOutput::create(folder_, source);
+    if (output.ok()) return output.value().release();
+    message(Severity::warn, "%s. There is no timeline. %s", output.status().message().c_str(),
+            remedy_for(output.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
+    return nullptr;
+}
+
 CuptiRecorder* TimelinePart::start() {
     const RelaxedCapture relaxed(*driver_api());
+    if (g_is_started.exchange(true)) {
+        say_no_timeline("it does not survive a fork");
+        return nullptr;
+    }
     const cupti::Api* const api = cupti::find_api();
-    if (const char* const why = CuptiRecorder::obstacle(api); why != nullptr) {
-        say_no_timeline(why);
-        return nullptr;
+    const char* why = CuptiRecorder::obstacle(api);
+    if (why == nullptr) {
+        CuptiRecorder* const recorder = start_cupti(*api, why);
+        if (recorder != nullptr || why == nullptr) return recorder;
     }
-    Result<std::unique_ptr<TimelineOutput>> output = TimelineOutput::create(folder_, "cupti");
-    if (!output.ok()) {
-        message(Severity::warn, "%s. There is no timeline. %s", output.status().message().c_str(),
-                remedy_for(output.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
-        return nullptr;
-    }
-    TimelineOutput* const file = output.value().release();
-    auto* const recorder = new (std::nothrow) CuptiRecorder(*api, *file);
-    const char* why = "out of memory";
+    start_markers(why);
+    return nullptr;
+}
+
+/// Leaves `why` null if markers would fail, too.
+CuptiRecorder* TimelinePart::start_cupti(const cupti::Api& api, const char*& why) {
+    TimelineOutput* const file = create_output("cupti");
+    if (file == nullptr) return nullptr;
+    auto* const recorder = new (std::nothrow) CuptiRecorder(api, *file);
+    why = "out of memory";
     if (recorder == nullptr || !recorder->start(why)) {
-        say_no_timeline(why);
         file->close();
+        // The timeline by markers gets the name.
+        unlink(file->path());
         return nullptr;
     }
     output_.store(file);
     return recorder;
+}
+
+void TimelinePart::start_markers(const char* why) {
+    if (time_code().fatbin.empty()) return say_no_timeline(why, "the library was built without nvcc");
+    TimelineOutput* const file = create_output("markers");
+    if (file == nullptr) return;
+    auto* const recorder = new (std::nothrow) MarkerRecorder(*file);
+    if (recorder == nullptr || !recorder->start()) {
+        file->close();
+        unlink(file->path());
+        return say_no_timeline(why, "no thread can be started");
+    }
+    say_markers(why);
+    output_.store(file);
+    markers_.store(recorder, std::memory_order_release);
 }
 
 CallTimes* TimelinePart::times_of(TimedThread& thread) {
@@ -70,9 +113,18 @@ void TimelinePart::thread_ends(const ThreadState& state) {
     if (thread != nullptr && thread->times != nullptr) thread->times->retire(unix_nanoseconds());
 }
 
+void TimelinePart::context_ends(CUctx_st* context) {
+    if (MarkerRecorder* const recorder = markers(); recorder != nullptr) recorder->end_context(context);
+}
+
+void TimelinePart::device_ends(int device) {
+    if (MarkerRecorder* const recorder = markers(); recorder != nullptr) recorder->end_contexts_of(device);
+}
+
 void TimelinePart::finish() {
     recorder_.close();
     if (CuptiRecorder* const recorder = recorder_.present(); recorder != nullptr) recorder->finish();
+    if (MarkerRecorder* const recorder = markers(); recorder != nullptr) recorder->finish();
 }
 
 void TimelinePart::append_coverage(CoverageLine& line) const {

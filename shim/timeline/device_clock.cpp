@@ -1,0 +1,48 @@
+// See device_clock.hpp.
+#include "shim/timeline/device_clock.hpp"
+
+namespace aoti_dbg {
+
+void DeviceClock::observe(std::uint64_t device, std::uint64_t earliest, std::uint64_t latest) {
+    // The host's clock was set meanwhile.
+    if (earliest > latest) return;
+    // One clock may run faster than the other, and NTP adjusts the host's.
+    constexpr std::uint64_t kDrift = 20'000;  // 50 parts in a million
+    if (is_known_ && latest > widened_at_) {
+        const std::uint64_t wider = (latest - widened_at_) / kDrift;
+        low_ -= static_cast<std::int64_t>(wider);
+        high_ += static_cast<std::int64_t>(wider);
+        widened_at_ += wider * kDrift;
+    }
+    const auto low = static_cast<std::int64_t>(earliest - device);
+    const auto high = static_cast<std::int64_t>(latest - device);
+    const bool agrees = is_known_ && low <= high_ && high >= low_;
+    if (agrees) {
+        low_ = std::max(low_, low);
+        high_ = std::min(high_, high);
+        return;
+    }
+    low_ = low;
+    high_ = high;
+    widened_at_ = latest;
+    is_known_ = true;
+}
+
+HostTimes StreamEnds::add(const MarkedStreamName& stream, std::uint64_t begun, std::uint64_t device,
+                          const DeviceClock& clock) {
+    HostTimes times{begun, clock.host_time(device)};
+    const auto known =
+        std::find_if(ends_.begin(), ends_.end(), [&](const End& one) { return one.stream == stream; });
+    if (known != ends_.end()) {
+        times.start = std::max(times.start, clock.host_time(known->device));
+        known->device = std::max(known->device, device);
+    } else if (ends_.size() < kMostStreams) {
+        ends_.push_back({stream, device});
+    } else {
+        ends_[oldest_++ % kMostStreams] = {stream, device};
+    }
+    times.start = std::min(times.start, times.end);
+    return times;
+}
+
+}  // namespace aoti_dbg
