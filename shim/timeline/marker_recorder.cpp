@@ -86,8 +86,10 @@ void MarkerRecorder::prepare() {
         const char* const failed = added->set_up(*api);
         one.store(added, std::memory_order_release);
         if (failed != nullptr)
-            message(Severity::warn, "the timeline lacks the kernels of CUDA device %d: %s. Install CUPTI "
-                    "(the package nvidia-cuda-cupti).", added->device(), failed);
+            message(Severity::warn,
+                    "the timeline lacks the kernels of CUDA device %d: %s. Install CUPTI "
+                    "(the package nvidia-cuda-cupti).",
+                    added->device(), failed);
         return;
     }
 }
@@ -151,7 +153,8 @@ void MarkerRecorder::run() {
 void MarkerRecorder::read_until_over() {
     LookTimes times;
     bool has_arrived = false;
-    while (!wait_until(finish_, in_nanoseconds(times.next(monotonic_nanoseconds(), has_arrived, has_unended()))))
+    while (
+        !wait_until(finish_, in_nanoseconds(times.next(monotonic_nanoseconds(), has_arrived, has_unended()))))
         has_arrived = read(false) != 0;
 }
 
@@ -192,7 +195,8 @@ void MarkerRecorder::finish() {
     if (!has_thread_ || getpid() != process_) return;
     sem_post(&finish_);
     if (!wait_until(finished_, in_nanoseconds(2 * static_cast<long>(kSecond))))
-        message(Severity::warn, "the timeline's thread does not answer. The timeline lacks its last kernels.");
+        message(Severity::warn,
+                "the timeline's thread does not answer. The timeline lacks its last kernels.");
 }
 
 }  // namespace aoti_dbg

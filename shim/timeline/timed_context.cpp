@@ -56,8 +56,7 @@ void TimedContext::mark(const DriverApi& api, CUstream stream, const MarkedLaunc
     CUdeviceptr word = words_ + ring_->word_of(*position) * sizeof(std::uint64_t);
     void* parameters[] = {&word};
     const LaunchNumber number = next_launch_number(stream);
-    const CUresult result =
-        api.cuLaunchKernel(kernel_, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr);
+    const CUresult result = api.cuLaunchKernel(kernel_, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr);
     if (result == CUDA_SUCCESS) return;
     take_back(number);
     ring_->take_back(*position);

@@ -25,18 +25,20 @@ bool has_device() {
     return api != nullptr && api->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr;
 }
 
-constexpr const char* kRemedy = "Run without other profilers, or install CUPTI (the package nvidia-cuda-cupti).";
-
-void say_no_timeline(const char* why, const char* why_no_markers = nullptr) {
-    message(Severity::warn, "no timeline: %s%s%s. %s", why, why_no_markers == nullptr ? "" : ", and ",
-            why_no_markers == nullptr ? "" : why_no_markers, kRemedy);
+void say_no_timeline(const char* why, const char* why_no_markers) {
+    message(Severity::warn,
+            "no timeline: %s, and %s. Run without other profilers, or install CUPTI (the package "
+            "nvidia-cuda-cupti).",
+            why, why_no_markers);
 }
 
 void say_markers(const char* why) {
-    message(Severity::warn,
-            "the timeline is less exact, because markers after the launches measure it: %s. It has no copies, "
-            "and a kernel's time includes waits. %s",
-            why, kRemedy);
+    message(
+        Severity::warn,
+        "the timeline is less exact, because markers after the launches measure it: %s. It has no copies, "
+        "and the time of a kernel includes waits. Run without other profilers, or install CUPTI (the "
+        "package nvidia-cuda-cupti).",
+        why);
 }
 
 /// The first session that starts a timeline. A forked child has its own.
@@ -55,7 +57,7 @@ TimelineOutput* TimelinePart::create_output(const char* source) const {
 CuptiRecorder* TimelinePart::start() {
     const RelaxedCapture relaxed(*driver_api());
     if (g_is_started.exchange(true)) {
-        say_no_timeline("it does not survive a fork");
+        message(Severity::warn, "no timeline in a forked child. Start the child as a new program.");
         return nullptr;
     }
     const cupti::Api* const api = cupti::find_api();
