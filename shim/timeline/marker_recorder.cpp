@@ -74,24 +74,33 @@ void MarkerRecorder::prepare() {
     const DriverApi* const api = driver_api();
     CUcontext context = nullptr;
     if (api == nullptr || api->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return;
-    if (find(context) != nullptr || contexts_.back().load(std::memory_order_relaxed) != nullptr) return;
+    const TimedContext* const there = find(context);
+    if (there != nullptr ? !there->is_uncertain() : is_full_.load(std::memory_order_relaxed)) return;
+    set_up(*api, context);
+}
+
+void MarkerRecorder::set_up(const DriverApi& api, CUcontext context) {
     const std::lock_guard lock(mutex_);
     for (std::atomic<TimedContext*>& one : contexts_) {
-        if (const TimedContext* const there = one.load(std::memory_order_acquire); there != nullptr) {
-            if (there->is_of(context)) return;
+        if (TimedContext* const there = one.load(std::memory_order_acquire); there != nullptr) {
+            if (there->is_of(context) && (!there->is_uncertain() || there->survives(api))) return;
             continue;
         }
         auto* const added = new (std::nothrow) TimedContext(context);
         if (added == nullptr) return;
-        const char* const failed = added->set_up(*api);
+        const char* const failed = added->set_up(api);
         one.store(added, std::memory_order_release);
         if (failed != nullptr)
             message(Severity::warn,
-                    "the timeline lacks the kernels of CUDA device %d: %s. Install CUPTI "
-                    "(the package nvidia-cuda-cupti).",
+                    "the timeline lacks the kernels of CUDA device %d: %s. Install CUPTI (the package "
+                    "nvidia-cuda-cupti).",
                     added->device(), failed);
         return;
     }
+    is_full_.store(true, std::memory_order_relaxed);
+    message(Severity::warn,
+            "the timeline lacks kernels, because there are too many contexts. Use fewer, or "
+            "install CUPTI (the package nvidia-cuda-cupti).");
 }
 
 void MarkerRecorder::mark(CUstream stream, MarkedLaunch launch) {
@@ -123,6 +132,12 @@ void MarkerRecorder::end_context(CUcontext context) {
 void MarkerRecorder::end_contexts_of(int device) {
     for_contexts([&](TimedContext& one) {
         if (one.device() == device) one.end();
+    });
+}
+
+void MarkerRecorder::context_may_end(int device) {
+    for_contexts([&](TimedContext& one) {
+        if (one.device() == device) one.may_end();
     });
 }
 

@@ -30,9 +30,10 @@ class MarkerRecorder {
     /// Call this after a successful launch of the calling thread.
     void mark(CUstream stream, MarkedLaunch launch);
 
-    /// Call this before the context is or may be destroyed.
+    // Call these before a context is, or may be, destroyed.
     void end_context(CUcontext context);
     void end_contexts_of(int device);
+    void context_may_end(int device);
 
     /// Writes what has ended, closes the output, and returns within two seconds. Allocates nothing.
     void finish();
@@ -49,6 +50,7 @@ class MarkerRecorder {
     std::size_t read(bool is_over);
     [[nodiscard]] bool has_unended() const;
     [[nodiscard]] TimedContext* find(CUcontext context) const;
+    void set_up(const DriverApi& api, CUcontext context);
     template <typename Do>
     void for_contexts(Do action) const;
 
@@ -59,6 +61,7 @@ class MarkerRecorder {
     sem_t finish_{};
     sem_t finished_{};
     std::mutex mutex_;  // for setting up a context
+    std::atomic<bool> is_full_{false};
     std::array<std::atomic<TimedContext*>, kMostContexts> contexts_{};
     std::atomic<std::uint64_t> lost_{0};  // launches in no such context
     std::vector<DeviceSpan> spans_;       // the reading thread's own

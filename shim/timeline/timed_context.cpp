@@ -35,6 +35,7 @@ const char* TimedContext::open_ring(const DriverApi& api) {
         munmap(memory, kBytes);
         return "the device cannot write to host memory";
     }
+    memory_ = memory;
     ring_ = std::make_unique<MarkerRing>(std::span(static_cast<std::uint64_t*>(memory), kLaunches));
     return nullptr;
 }
@@ -45,6 +46,17 @@ const char* TimedContext::set_up(const DriverApi& api) {
     if (failed == nullptr) failed = open_ring(api);
     is_usable_.store(failed == nullptr, std::memory_order_release);
     return failed;
+}
+
+bool TimedContext::survives(const DriverApi& api) {
+    const RelaxedCapture relaxed(api);
+    // The driver forgets the memory together with the context.
+    CUdeviceptr device = 0;
+    const bool is_known =
+        memory_ != nullptr && api.cuMemHostGetDevicePointer_v2(&device, memory_, 0) == CUDA_SUCCESS;
+    if (!is_known) end();
+    is_uncertain_.store(false, std::memory_order_release);
+    return is_known;
 }
 
 void TimedContext::mark(const DriverApi& api, CUstream stream, const MarkedLaunch& launch) {

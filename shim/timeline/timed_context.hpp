@@ -29,6 +29,12 @@ class TimedContext {
     void mark(const DriverApi& api, CUstream stream, const MarkedLaunch& launch);
     /// The context is about to be destroyed. Another may get its handle.
     void end() { context_.store(nullptr, std::memory_order_release); }
+    /// The same may be so.
+    void may_end() { is_uncertain_.store(true, std::memory_order_release); }
+    [[nodiscard]] bool is_uncertain() const { return is_uncertain_.load(std::memory_order_acquire); }
+    /// Call this before the next launch if is_uncertain(). Returns false, and ends it, if the context was
+    /// destroyed.
+    bool survives(const DriverApi& api);
     /// A launch gets no marker.
     void lose_one() { lost_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -67,10 +73,12 @@ class TimedContext {
     std::atomic<CUcontext> context_;
     CUdevice device_ = 0;
     CUfunction kernel_ = nullptr;
-    CUdeviceptr words_ = 0;
+    void* memory_ = nullptr;  // of the words
+    CUdeviceptr words_ = 0;   // the device's address of it
     std::unique_ptr<MarkerRing> ring_;
     std::atomic<bool> is_usable_{false};
     std::atomic<bool> has_failed_{false};
+    std::atomic<bool> is_uncertain_{false};
     std::atomic<std::uint64_t> lost_{0};
     // The reading thread's own.
     DeviceClock clock_;
