@@ -68,7 +68,7 @@ class MarkerRing {
         if (place.state.load(std::memory_order_acquire) != State::used) return;
         const std::atomic_ref word(words_[word_of(position)]);
         const std::uint64_t time = word.load(std::memory_order_acquire);
-        // A word may arrive between the looks at two words of one stream.
+        // A word may arrive after this loop passed it, and before the next one of its stream.
         if (is_waiting(place.launch.stream)) return;
         if (time == 0) return waiting_.push_back(place.launch.stream);
         take(place.launch, time);

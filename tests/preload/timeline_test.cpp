@@ -188,6 +188,25 @@ TEST_CASE("A marker follows a graph, and no marker is captured into one") {
     check_times(timeline);
 }
 
+TEST_CASE("Markers follow launches in every context, and on the default stream of every thread") {
+    const auto check = [](const Lines& command, std::size_t spans, std::size_t lost, std::size_t devices) {
+        const Outcome bare = run_bare(command, {{"FAKE_CUDA_DEVICES", "3"}});
+        const Preloaded watched = timed(command, {kInjected, {"FAKE_CUDA_DEVICES", "3"}});
+        CAPTURE(watched.outcome.err);
+        CHECK(watched.outcome.out == bare.out);
+        const Timeline timeline(watched.out() / "timeline.jsonl");
+        std::set<int> seen;
+        for (const Json& span : timeline.spans)
+            seen.insert(span["device"].get<int>());
+        CHECK(seen.size() == devices);
+        CHECK(timeline.coverage["counts"] == Json({{"spans", spans}, {"lost", lost}}));
+    };
+    check({victim_path("several_devices"), "3", "40", "legacy"}, 120, 0, 3);
+    check({victim_path("several_devices"), "3", "40", "own"}, 120, 0, 3);
+    // It releases its context and gets another with the same handle. One of its kernels faults.
+    check({victim_path("runtime_road")}, 410, 1, 1);
+}
+
 TEST_CASE("Kernels whose markers fail count as lost, and the program goes on") {
     const Outcome bare = run_bare(cuda_models({"--runs", "2"}, {"stats"}), {});
     for (const auto& refusal :

@@ -273,7 +273,7 @@ bool save(const std::byte* const* p, const LaunchShape& shape) {
     return true;
 }
 
-/// The device's clock is ahead of the host's, so that a test can tell the two apart.
+/// The device's clock is ahead of the host's, so that tests notice if they are confused.
 bool write_time(const std::byte* const* p, const LaunchShape& shape) {
     constexpr std::uint64_t kAhead = 3'000'000'000;
     std::uint64_t word = 0;
