@@ -33,15 +33,24 @@ HostTimes StreamEnds::add(const MarkedStreamName& stream, std::uint64_t begun, s
     HostTimes times{begun, clock.host_time(device)};
     const auto known =
         std::find_if(ends_.begin(), ends_.end(), [&](const End& one) { return one.stream == stream; });
-    if (known != ends_.end()) {
-        times.start = std::max(times.start, clock.host_time(known->device));
-        known->device = std::max(known->device, device);
-    } else if (ends_.size() < kMostStreams) {
-        ends_.push_back({stream, device});
-    } else {
-        ends_[oldest_++ % kMostStreams] = {stream, device};
+    if (known == ends_.end()) {
+        times.start = std::min(times.start, times.end);
+        const End added{stream, device, times.end};
+        if (ends_.size() < kMostStreams) {
+            ends_.push_back(added);
+        } else {
+            ends_[oldest_++ % kMostStreams] = added;
+        }
+        return times;
     }
-    times.start = std::min(times.start, times.end);
+    // The bounds of the clock became better since the last launch. If it ended much later, the host's clock
+    // was set.
+    constexpr std::uint64_t kMostCorrection = 1'000'000;
+    if (times.end < known->host && known->host - times.end < kMostCorrection) times.end = known->host;
+    times.start = std::min(std::max(times.start, clock.host_time(known->device)), times.end);
+    if (times.start < known->host) times.start = std::min(known->host, times.end);
+    known->device = std::max(known->device, device);
+    known->host = times.end;
     return times;
 }
 

@@ -46,7 +46,7 @@ struct HostTimes {
 class StreamEnds {
   public:
     /// The next launch of the stream began at `begun` on the host, and ended at `device` on the device. Needs
-    /// a known clock. The start is never after the end.
+    /// a known clock. The start is never after the end, and spans of a stream do not overlap.
     HostTimes add(const MarkedStreamName& stream, std::uint64_t begun, std::uint64_t device,
                   const DeviceClock& clock);
 
@@ -56,6 +56,7 @@ class StreamEnds {
     struct End {
         MarkedStreamName stream;
         std::uint64_t device = 0;
+        std::uint64_t host = 0;  // as returned
     };
     std::vector<End> ends_;
     std::size_t oldest_ = 0;  // replaced next, if there are too many streams

@@ -65,11 +65,34 @@ TEST_CASE("A kernel starts when the stream's last one ended, or when its launch 
     CHECK(add({7, 1}, 10'700, 1300) == std::pair<std::uint64_t, std::uint64_t>(10'700, 11'300));
     CHECK(add(one, 11'900, 2000) == std::pair<std::uint64_t, std::uint64_t>(11'900, 12'000));
     // Threads that launch on one stream at once may put their markers in another order.
-    CHECK(add(one, 11'900, 1900) == std::pair<std::uint64_t, std::uint64_t>(11'900, 11'900));
+    CHECK(add(one, 11'900, 1900) == std::pair<std::uint64_t, std::uint64_t>(12'000, 12'000));
     CHECK(add(one, 99'000, 3000) == std::pair<std::uint64_t, std::uint64_t>(13'000, 13'000));
     for (std::uint64_t i = 0; i < 3 * StreamEnds::kMostStreams; ++i)
         add({100 + i, 0}, 11'000, 4000);
     CHECK(add(one, 13'500, 5000) == std::pair<std::uint64_t, std::uint64_t>(13'500, 15'000));
+}
+
+TEST_CASE("Spans of a stream do not overlap when the clock becomes better known") {
+    DeviceClock clock;
+    clock.observe(1'000'000, 11'000'000, 11'200'000);
+    StreamEnds ends;
+    const HostTimes first = ends.add({}, 11'000'000, 1'000'000, clock);
+    CHECK(first.end == 11'100'000);
+    clock.observe(1'010'000, 11'000'000, 11'020'000);
+    CHECK(clock.host_time(1'010'000) == 11'015'000);
+    const HostTimes second = ends.add({}, 11'000'000, 1'010'000, clock);
+    CHECK(second.start == first.end);
+    CHECK(second.end == first.end);
+    const HostTimes third = ends.add({}, 11'000'000, 1'200'000, clock);
+    CHECK(third.start == first.end);
+    CHECK(third.end == 11'205'000);
+    // The host's clock is set by two seconds.
+    clock.observe(2'000'000, 2'011'000'000, 2'011'000'000);
+    CHECK(ends.add({}, 2'011'000'000, 2'000'000, clock).end == 2'011'000'000);
+    clock.observe(3'000'000, 12'000'000, 12'000'000);
+    const HostTimes last = ends.add({}, 11'900'000, 3'000'000, clock);
+    CHECK(last.start <= last.end);
+    CHECK(last.end == 12'000'000);
 }
 
 struct Ring {
