@@ -24,7 +24,9 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 // The sooner the thread sees a time, the better the device's clock is known.
 constexpr long kSoon = 50 * kMicrosecond;
 constexpr long kOften = 10 * kMillisecond;
-constexpr long kSeldom = 100 * kMillisecond;  // no launch is under way
+constexpr long kSeldom = 20 * kMillisecond;  // no launch is under way
+
+constexpr std::size_t kMany = 4096;  // times that arrived since the last look, so that rings may get full
 
 constexpr std::uint64_t kLongestRest = 1'500 * kMillisecond;  // at exit
 constexpr std::uint64_t kQuietRest = 50 * kMillisecond;       // without a time that arrives
@@ -32,13 +34,13 @@ constexpr std::uint64_t kQuietRest = 50 * kMillisecond;       // without a time 
 /// How long the thread sleeps between two looks. It looks very often at first, and for a moment each second.
 class LookTimes {
   public:
-    long next(std::uint64_t now, bool has_arrived, bool has_unended) {
-        if (is_first_ && has_arrived) {
+    long next(std::uint64_t now, std::size_t arrived, bool has_unended) {
+        if (is_first_ && arrived != 0) {
             is_first_ = false;
             soon_until_ = now + 100 * kMillisecond;
         }
-        if (now < soon_until_) return kSoon;
-        if (!has_arrived && !has_unended) return kSeldom;
+        if (now < soon_until_ || arrived >= kMany) return kSoon;
+        if (arrived == 0 && !has_unended) return kSeldom;
         if (now >= soon_until_ + kSecond) soon_until_ = now + 5 * kMillisecond;
         return kOften;
     }
@@ -167,10 +169,9 @@ void MarkerRecorder::run() {
 
 void MarkerRecorder::read_until_over() {
     LookTimes times;
-    bool has_arrived = false;
-    while (
-        !wait_until(finish_, in_nanoseconds(times.next(monotonic_nanoseconds(), has_arrived, has_unended()))))
-        has_arrived = read(false) != 0;
+    std::size_t arrived = 0;
+    while (!wait_until(finish_, in_nanoseconds(times.next(monotonic_nanoseconds(), arrived, has_unended()))))
+        arrived = read(false);
 }
 
 /// What ended before the exit arrives at once. What still runs is lost.
