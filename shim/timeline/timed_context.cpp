@@ -3,7 +3,6 @@
 
 #include <sys/mman.h>
 
-#include "base/readable_symbol.hpp"
 #include "shim/runtime/gpu_context.hpp"
 #include "shim/runtime/launch_count.hpp"
 #include "shim/runtime/names.hpp"
@@ -89,7 +88,7 @@ void TimedContext::take_spans(bool at_once, std::vector<DeviceSpan>& spans) {
         const HostTimes times = ends_.add(launch.stream, launch.begun, one.time, clock_);
         spans.push_back({.kind = DeviceSpan::Kind::kernel,
                          .seq = launch.seq,
-                         .kernel = readable_symbol(launch.name->printed),
+                         .kernel = launch.name->printed,
                          .start_ns = times.start,
                          .end_ns = times.end,
                          .device = static_cast<std::uint32_t>(device_),

@@ -65,16 +65,11 @@ def main(timeline, ring, reference):
             wrong.append(f"{span['kernel'][:80]} is not what this call launched: {row}")
     if list(graphs.values()) != [KERNELS_OF_GRAPH[source]] * 5:
         wrong.append(f"kernels of each graph launch: {dict(graphs)}")
-    # The ring, from which markers have their names, leaves out the arguments of templates.
-    key = short if source == "markers" else str
     mine = collections.defaultdict(list)
     for span in spans:
-        mine[key(span.get("kernel", ""))].append((span["end_ns"] - span["start_ns"]) / 1000)
-    theirs = collections.defaultdict(list)
+        mine[span.get("kernel")].append((span["end_ns"] - span["start_ns"]) / 1000)
     with open(reference, encoding="utf-8") as file:
-        for name, times in json.load(file).items():
-            if not name.startswith(("Mem", "aoti_dbg_")):
-                theirs[key(name)] += times
+        theirs = {name: times for name, times in json.load(file).items() if not name.startswith(("Mem", "aoti_dbg_"))}
     differences = [
         abs(statistics.median(times) - statistics.median(mine[name])) for name, times in theirs.items() if name in mine
     ]
