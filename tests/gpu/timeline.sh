@@ -45,7 +45,8 @@ timeline_first_case() {
 timeline_markers_case() {
     local folder
     folder=$(folder_of markers)
-    need_gpu && timed markers && printed markers -q "the graph's result is finite: True" || return
+    need_gpu && timed markers && printed markers -q "the graph's result is finite: True" &&
+        head -n 1 "$(timeline_of markers)" | grep '"source":"markers"' || return
     "$build/aoti-dbg" show --all "$(dirname "$(timeline_of markers)")/flight.ring" >"$folder/ring.txt" &&
         "$python" "$root/tests/gpu/timeline.py" "$(timeline_of markers)" "$folder/ring.txt" "$folder/times.json"
 }

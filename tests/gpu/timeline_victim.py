@@ -9,6 +9,7 @@
   fault FILE      3 runs, a second of rest, then an index out of bounds
 """
 
+import ctypes
 import json
 import os
 import sys
@@ -51,8 +52,9 @@ def main():
     if mode == "first":
         profiled(lambda: torch.ones(10, device="cuda").add_(1))
     if mode == "markers":
-        # The library decides at the first launch. Any injected library keeps it from using CUPTI.
-        torch.cuda.init()
+        # Any injected library keeps ours from using CUPTI. The driver has read the variable at cuInit, and ours
+        # decides at the first call with a context.
+        ctypes.CDLL("libcuda.so.1").cuInit(0)
         os.environ["CUDA_INJECTION64_PATH"] = "/nonexistent"
         torch.ones(10, device="cuda").add_(1)
         del os.environ["CUDA_INJECTION64_PATH"]
