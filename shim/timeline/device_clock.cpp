@@ -17,15 +17,18 @@ void DeviceClock::observe(std::uint64_t device, std::uint64_t earliest, std::uin
     const auto low = static_cast<std::int64_t>(earliest - device);
     const auto high = static_cast<std::int64_t>(latest - device);
     const bool agrees = is_known_ && low <= high_ && high >= low_;
-    if (agrees) {
-        low_ = std::max(low_, low);
-        high_ = std::min(high_, high);
-        return;
+    low_ = agrees ? std::max(low_, low) : low;
+    high_ = agrees ? std::min(high_, high) : high;
+    const std::int64_t width = high_ - low_;
+    if (!agrees) {
+        is_known_ = true;
+        widened_at_ = latest;
+        best_ = width;
     }
-    low_ = low;
-    high_ = high;
-    widened_at_ = latest;
-    is_known_ = true;
+    best_ = std::min(best_, width);
+    // While the GPU always has work queued, only the upper bound is good.
+    const bool is_good = width <= 2 * best_;
+    offset_ = is_good ? low_ + width / 2 : std::clamp(offset_, low_, high_);
 }
 
 HostTimes StreamEnds::add(const MarkedStreamName& stream, std::uint64_t begun, std::uint64_t device,

@@ -16,17 +16,19 @@ class DeviceClock {
     void observe(std::uint64_t device, std::uint64_t earliest, std::uint64_t latest);
 
     [[nodiscard]] bool is_known() const { return is_known_; }
-    /// Returns how far the bounds are apart. Host times are wrong by half of that at most.
+    /// Returns how far the bounds are apart.
     [[nodiscard]] std::uint64_t uncertainty() const { return static_cast<std::uint64_t>(high_ - low_); }
     /// Needs is_known().
     [[nodiscard]] std::uint64_t host_time(std::uint64_t device) const {
-        return device + static_cast<std::uint64_t>(low_ + (high_ - low_) / 2);
+        return device + static_cast<std::uint64_t>(offset_);
     }
 
   private:
     bool is_known_ = false;
     std::int64_t low_ = 0;  // host minus device
     std::int64_t high_ = 0;
+    std::int64_t offset_ = 0;
+    std::int64_t best_ = 0;  // how close the bounds have been
     std::uint64_t widened_at_ = 0;
 };
 

@@ -194,7 +194,7 @@ std::size_t MarkerRecorder::read(bool is_over) {
     std::size_t arrived = 0;
     for_contexts([&](TimedContext& one) {
         arrived += one.read(unix_nanoseconds);
-        one.take_spans(is_over, spans_);
+        one.take_spans(is_over, unix_nanoseconds(), spans_);
     });
     if (!spans_.empty()) output_.add(spans_);
     spans_.clear();

@@ -80,9 +80,13 @@ std::uint64_t TimedContext::lost_if_over() const {
     return is_usable_.load(std::memory_order_acquire) ? lost + ring_->unended() : lost;
 }
 
-void TimedContext::take_spans(bool at_once, std::vector<DeviceSpan>& spans) {
+void TimedContext::take_spans(bool at_once, std::uint64_t now, std::vector<DeviceSpan>& spans) {
     constexpr std::uint64_t kGood = 100'000;  // ns
-    if (ended_.empty() || !clock_.is_known() || (!at_once && clock_.uncertainty() > kGood)) return;
+    constexpr std::uint64_t kLongest = 100'000'000;
+    if (ended_.empty() || !clock_.is_known()) return;
+    is_clock_good_ =
+        is_clock_good_ || at_once || clock_.uncertainty() <= kGood || now - held_since_ > kLongest;
+    if (!is_clock_good_) return;
     for (const Ended& one : ended_) {
         const MarkedLaunch& launch = one.launch;
         const HostTimes times = ends_.add(launch.stream, launch.begun, one.time, clock_);

@@ -46,7 +46,9 @@ class TimedContext {
         if (ring_ == nullptr || !is_usable_.load(std::memory_order_acquire)) return 0;
         const std::size_t before = ended_.size();
         ring_->read([&](const MarkedLaunch& launch, std::uint64_t time) {
-            clock_.observe(time, launch.begun, now());
+            const std::uint64_t seen = now();
+            if (ended_.empty()) held_since_ = seen;
+            clock_.observe(time, launch.begun, seen);
             ended_.push_back({launch, time});
         });
         return ended_.size() - before;
@@ -56,8 +58,9 @@ class TimedContext {
     }
     /// Returns the launches without a time, if no more times arrive.
     [[nodiscard]] std::uint64_t lost_if_over() const;
-    /// Appends the spans of the launches whose times arrived, unless better bounds of the clock are expected.
-    void take_spans(bool at_once, std::vector<DeviceSpan>& spans);
+    /// Appends the spans of the launches whose times arrived. At first, it holds them back for a moment,
+    /// because better bounds of the clock are expected.
+    void take_spans(bool at_once, std::uint64_t now, std::vector<DeviceSpan>& spans);
 
   private:
     struct Ended {
@@ -84,6 +87,8 @@ class TimedContext {
     DeviceClock clock_;
     StreamEnds ends_;
     std::vector<Ended> ended_;
+    std::uint64_t held_since_ = 0;
+    bool is_clock_good_ = false;
 };
 
 }  // namespace aoti_dbg

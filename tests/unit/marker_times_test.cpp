@@ -41,6 +41,7 @@ TEST_CASE("Bounds widen with time, and a clock that was set starts over") {
     clock.observe(kSecond, kEpoch, kEpoch + 9 * kSecond);
     CHECK(clock.uncertainty() >= 100'000);
     CHECK(clock.uncertainty() <= 1'000'000);
+    CHECK(clock.host_time(kSecond) == kEpoch + kSecond + 50);
     // The clock drifts by 20 parts in a million.
     clock.observe(2 * kSecond, kEpoch + 2 * kSecond + 40'000, kEpoch + 2 * kSecond + 40'100);
     CHECK(clock.uncertainty() == 100);
@@ -49,6 +50,17 @@ TEST_CASE("Bounds widen with time, and a clock that was set starts over") {
     CHECK(clock.host_time(3 * kSecond) == kEpoch - 450);
     clock.observe(3 * kSecond, kEpoch + 2, kEpoch + 1);
     CHECK(clock.host_time(3 * kSecond) == kEpoch - 450);
+}
+
+TEST_CASE("The clock stays while the device always has work queued") {
+    DeviceClock clock;
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    clock.observe(0, kEpoch, kEpoch + 100);
+    for (std::uint64_t i = 1; i <= 60; ++i) {
+        const std::uint64_t now = kEpoch + i * kSecond;
+        clock.observe(i * kSecond, now - kSecond / 10, now + 10'000);
+        CHECK(clock.host_time(i * kSecond) == now + 50);
+    }
 }
 
 TEST_CASE("A kernel starts when the stream's last one ended, or when its launch began") {
