@@ -17,7 +17,7 @@ inline constexpr std::string_view kOwnKernels = "aoti_dbg_";
 
 struct TimelineHeader {
     std::uint64_t pid = 0;
-    std::string_view source;   // what measured the times: "cupti"
+    std::string_view source;   // what measured the times: "cupti" or "markers"
     std::string_view library;  // library version
 };
 

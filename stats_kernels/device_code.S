@@ -1,4 +1,4 @@
-// The fatbins of statistics.cu and save.cu as bytes of the library: nothing of them is there twice, and no C array of
+// The fatbins of statistics.cu, save.cu and time.cu as bytes of the library: nothing of them is there twice, and no C array of
 // megabytes has to be compiled. Empty where there was no nvcc.
     .macro fatbin name
     .balign 16
@@ -19,4 +19,5 @@ aoti_dbg_\name\()_fatbin_end:
     .section .rodata
     fatbin statistics
     fatbin save
+    fatbin time
     .section .note.GNU-stack, "", %progbits

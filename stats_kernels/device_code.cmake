@@ -36,7 +36,7 @@ list(APPEND targets -gencode arch=compute_${newest},code=compute_${newest})
 
 # Compressed, in the way that every driver can undo: a fifth of the size.
 set(fatbins "")
-foreach(kernel IN ITEMS statistics save)
+foreach(kernel IN ITEMS statistics save time)
   set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/${kernel}.fatbin)
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/${kernel}.cu)
   add_custom_command(OUTPUT ${fatbin}

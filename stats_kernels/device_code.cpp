@@ -6,6 +6,8 @@ extern const std::byte aoti_dbg_statistics_fatbin[];
 extern const std::byte aoti_dbg_statistics_fatbin_end[];
 extern const std::byte aoti_dbg_save_fatbin[];
 extern const std::byte aoti_dbg_save_fatbin_end[];
+extern const std::byte aoti_dbg_time_fatbin[];
+extern const std::byte aoti_dbg_time_fatbin_end[];
 }
 
 namespace aoti_dbg {
@@ -16,6 +18,10 @@ DeviceCode statistics_code() {
 
 DeviceCode save_code() {
     return {kSaveKernel, {aoti_dbg_save_fatbin, aoti_dbg_save_fatbin_end}};
+}
+
+DeviceCode time_code() {
+    return {kTimeKernel, {aoti_dbg_time_fatbin, aoti_dbg_time_fatbin_end}};
 }
 
 }  // namespace aoti_dbg

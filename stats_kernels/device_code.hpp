@@ -21,4 +21,9 @@ DeviceCode statistics_code();
 inline constexpr const char* kSaveKernel = "aoti_dbg_save";
 DeviceCode save_code();
 
+/// From time.cu. Its parameter is the device's address of an 8-byte word, to which one thread writes the
+/// device's time in nanoseconds.
+inline constexpr const char* kTimeKernel = "aoti_dbg_time";
+DeviceCode time_code();
+
 }  // namespace aoti_dbg

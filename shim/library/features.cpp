@@ -28,6 +28,7 @@
 #include "shim/tensors/call_identifier.hpp"
 #include "shim/tensors/lifetime_observer.hpp"
 #include "shim/tensors/tensor_lifetimes.hpp"
+#include "shim/timeline/release_observer.hpp"
 #include "shim/timeline/timeline_observer.hpp"
 #include "shim/timeline/timeline_part.hpp"
 
@@ -45,7 +46,7 @@ std::span<const CallObserver* const> all_call_observers() {
 std::span<const DriverObserver* const> all_driver_observers() {
     static constexpr const DriverObserver* kObservers[] = {
         &kPendingObserver,    &kRaceDriverObserver,   &kLaunchCountObserver, &kMarkerObserver,
-        &kAllocationObserver, &kEndedContextObserver, &kWaitObserver,
+        &kAllocationObserver, &kEndedContextObserver, &kReleaseObserver,     &kWaitObserver,
     };
     return kObservers;
 }

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <span>
@@ -15,6 +14,7 @@
 #include "shim/runtime/clock.hpp"
 #include "shim/runtime/own_thread.hpp"
 #include "shim/timeline/other_profilers.hpp"
+#include "shim/timeline/timed_wait.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -57,22 +57,6 @@ void give_way_to_other() {
 // A killed process, or one with a fault on the GPU, loses what was not delivered.
 constexpr long kFlushPeriod = 250'000'000;     // ns
 constexpr long kLongestFlush = 2'000'000'000;  // at exit
-
-timespec in_nanoseconds(long nanoseconds) {
-    timespec time{};
-    clock_gettime(CLOCK_REALTIME, &time);
-    time.tv_nsec += nanoseconds % 1'000'000'000;
-    time.tv_sec += nanoseconds / 1'000'000'000 + time.tv_nsec / 1'000'000'000;
-    time.tv_nsec %= 1'000'000'000;
-    return time;
-}
-
-bool wait_until(sem_t& semaphore, const timespec& time) {
-    int result = 0;
-    while ((result = sem_timedwait(&semaphore, &time)) != 0 && errno == EINTR) {
-    }
-    return result == 0;
-}
 
 /// Threads that CUPTI starts inherit the mask of signals. They must not run the program's handlers.
 class BlockedSignals {

@@ -54,6 +54,11 @@ void TimelineOutput::take(const cupti::Api& api, std::uint8_t* buffer, std::size
     write(matcher_.take());
 }
 
+void TimelineOutput::add(const std::vector<DeviceSpan>& spans) {
+    const std::lock_guard lock(mutex_);
+    if (!is_closed_) write(spans);
+}
+
 void TimelineOutput::take(const cupti::Record& record) {
     using Kind = DeviceSpan::Kind;
     switch (record.kind) {

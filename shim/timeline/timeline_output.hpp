@@ -1,5 +1,5 @@
-// Turns CUPTI's records into lines of timeline.jsonl. Threads of CUPTI deliver the records. Lines survive
-// SIGKILL (record/mapped_text).
+// The lines of timeline.jsonl, from CUPTI's records or from markers. Threads of CUPTI deliver the records.
+// Lines survive SIGKILL (record/mapped_text).
 #pragma once
 
 #include <array>
@@ -32,6 +32,11 @@ class TimelineOutput {
 
     /// Takes the records of one buffer. CUPTI dropped `dropped` records before it.
     void take(const cupti::Api& api, std::uint8_t* buffer, std::size_t used, std::size_t dropped);
+
+    /// Takes spans from elsewhere than CUPTI.
+    void add(const std::vector<DeviceSpan>& spans);
+    /// That many kernels have no span.
+    void lose(std::uint64_t count) { lost_ += count; }
 
     /// Ends the file. Later records are ignored.
     void close();

@@ -2,6 +2,7 @@
 #include "shim/timeline/timeline_part.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <memory>
 #include <new>
@@ -13,6 +14,7 @@
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/runtime/driver_api.hpp"
+#include "stats_kernels/device_code.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -29,36 +31,76 @@ bool has_device(TimedThread& thread, bool is_launch) {
     return api != nullptr && api->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr;
 }
 
-void say_no_timeline(const Obstacle& obstacle) {
-    message(Severity::warn, "no timeline: %s. %s.", obstacle.why, obstacle.remedy);
+void say_no_timeline(const Obstacle& obstacle, const char* why_no_markers) {
+    message(Severity::warn, "no timeline: %s, and %s. %s.", obstacle.why, why_no_markers, obstacle.remedy);
 }
+
+void say_markers(const Obstacle& obstacle) {
+    message(
+        Severity::warn,
+        "markers after the launches measure the timeline, because %s. It has no copies, and the time of a "
+        "kernel includes waits. %s.",
+        obstacle.why, obstacle.remedy);
+}
+
+/// The first session that starts a timeline. A forked child has its own.
+std::atomic<bool> g_is_started{false};
 
 }  // namespace
 
+TimelineOutput* TimelinePart::create_output(const char* source) const {
+    Result<std::unique_ptr<TimelineOutput>> output = TimelineOutput::create(folder_, source);
+    if (output.ok()) return output.value().release();
+    message(Severity::warn, "%s. There is no timeline. %s", output.status().message().c_str(),
+            remedy_for(output.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
+    return nullptr;
+}
+
 CuptiRecorder* TimelinePart::start() {
     const RelaxedCapture relaxed(*driver_api());
+    if (g_is_started.exchange(true)) {
+        message(Severity::warn, "no timeline in a forked child. Start the child as a new program.");
+        return nullptr;
+    }
     const cupti::Api* const api = cupti::find_api();
-    if (const Obstacle obstacle = CuptiRecorder::obstacle(api); obstacle.why != nullptr) {
-        say_no_timeline(obstacle);
-        return nullptr;
+    Obstacle obstacle = CuptiRecorder::obstacle(api);
+    if (obstacle.why == nullptr) {
+        CuptiRecorder* const recorder = start_cupti(*api, obstacle);
+        if (recorder != nullptr || obstacle.why == nullptr) return recorder;
     }
-    Result<std::unique_ptr<TimelineOutput>> output = TimelineOutput::create(folder_, "cupti");
-    if (!output.ok()) {
-        message(Severity::warn, "%s. There is no timeline. %s", output.status().message().c_str(),
-                remedy_for(output.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
-        return nullptr;
-    }
-    TimelineOutput* const file = output.value().release();
-    auto* const recorder = new (std::nothrow) CuptiRecorder(*api, *file);
-    const Obstacle obstacle =
-        recorder == nullptr ? Obstacle{"out of memory", "Free memory"} : recorder->start();
+    start_markers(obstacle);
+    return nullptr;
+}
+
+/// Leaves `obstacle` empty if markers would fail, too.
+CuptiRecorder* TimelinePart::start_cupti(const cupti::Api& api, Obstacle& obstacle) {
+    TimelineOutput* const file = create_output("cupti");
+    if (file == nullptr) return nullptr;
+    auto* const recorder = new (std::nothrow) CuptiRecorder(api, *file);
+    obstacle = recorder == nullptr ? Obstacle{"out of memory", "Free memory"} : recorder->start();
     if (obstacle.why != nullptr) {
-        say_no_timeline(obstacle);
         file->close();
+        // The timeline by markers gets the name.
+        unlink(file->path());
         return nullptr;
     }
     output_.store(file);
     return recorder;
+}
+
+void TimelinePart::start_markers(const Obstacle& obstacle) {
+    if (time_code().fatbin.empty()) return say_no_timeline(obstacle, "the library was built without nvcc");
+    TimelineOutput* const file = create_output("markers");
+    if (file == nullptr) return;
+    auto* const recorder = new (std::nothrow) MarkerRecorder(*file);
+    if (recorder == nullptr || !recorder->start()) {
+        file->close();
+        unlink(file->path());
+        return say_no_timeline(obstacle, "the system starts no thread");
+    }
+    say_markers(obstacle);
+    output_.store(file);
+    markers_.store(recorder, std::memory_order_release);
 }
 
 CallTimes* TimelinePart::times_of(TimedThread& thread, bool is_launch) {
@@ -75,9 +117,18 @@ void TimelinePart::thread_ends(const ThreadState& state) {
     if (thread != nullptr && thread->times != nullptr) thread->times->retire(unix_nanoseconds());
 }
 
+void TimelinePart::context_ends(CUctx_st* context) {
+    if (MarkerRecorder* const recorder = markers(); recorder != nullptr) recorder->end_context(context);
+}
+
+void TimelinePart::device_ends(int device) {
+    if (MarkerRecorder* const recorder = markers(); recorder != nullptr) recorder->end_contexts_of(device);
+}
+
 void TimelinePart::finish() {
     recorder_.close();
     if (CuptiRecorder* const recorder = recorder_.present(); recorder != nullptr) recorder->finish();
+    if (MarkerRecorder* const recorder = markers(); recorder != nullptr) recorder->finish();
 }
 
 void TimelinePart::append_coverage(CoverageLine& line) const {

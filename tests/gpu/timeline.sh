@@ -1,5 +1,5 @@
-# What step timeline of scripts/gpu-check does: the times of kernels from CUPTI, against torch.profiler's, and that both
-# profilers give way to each other. Sourced by cases.sh, by whose rules cases go.
+# What step timeline of scripts/gpu-check does: the times of kernels from CUPTI and from markers, against
+# torch.profiler's, and that both profilers give way to each other. Sourced by cases.sh, by whose rules cases go.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 # timed MODE: the victim under the library. Its files are in folder_of MODE, because cases run at once.
@@ -34,9 +34,21 @@ timeline_later_case() {
         ! printed later 'unknown buffer\|CUPTI_ERROR' && tail -n 1 "$(timeline_of later)" | grep '"lost":0'
 }
 
+# Markers measure the times, because torch.profiler has CUPTI.
 timeline_first_case() {
     need_gpu && timed first || return
-    [[ $(printed first -c 'no timeline: another profiler') == 1 && -z $(timeline_of first) ]] && profiler_saw first 1
+    [[ $(printed first -c 'markers after the launches measure it: another profiler, such as torch.profiler') == 1 ]] &&
+        head -n 1 "$(timeline_of first)" | grep -q '"source":"markers"' && tail -n 1 "$(timeline_of first)" | grep '"lost":0' &&
+        profiler_saw first 1
+}
+
+timeline_markers_case() {
+    local folder
+    folder=$(folder_of markers)
+    need_gpu && timed markers && printed markers -q "the graph's result is finite: True" &&
+        head -n 1 "$(timeline_of markers)" | grep '"source":"markers"' || return
+    "$build/aoti-dbg" show --all "$(dirname "$(timeline_of markers)")/flight.ring" >"$folder/ring.txt" &&
+        "$python" "$root/tests/gpu/timeline.py" "$(timeline_of markers)" "$folder/ring.txt" "$folder/times.json"
 }
 
 timeline_fork_case() {
@@ -51,6 +63,7 @@ timeline_fault_case() {
 timeline_cases() {
     local one
     check "timeline: spans against torch.profiler" timeline_spans_case
+    check "timeline: markers against torch.profiler" timeline_markers_case
     for one in later first fork fault; do begin "timeline: $one" "timeline_${one}_case"; done
     check_begun
 }

@@ -4,10 +4,12 @@
   spans FILE      the same runs without a profiler, then a CUDA graph that takes seconds to capture, and copies
   later FILE      5 runs, then 20 under torch.profiler, then 5
   first FILE      torch.profiler starts before anything uses the GPU
+  markers FILE    as spans, with larger inputs and without CUPTI for the library; then torch.profiler's times
   fork FILE       5 runs, a forked child that ends, 5 runs
   fault FILE      3 runs, a second of rest, then an index out of bounds
 """
 
+import ctypes
 import json
 import os
 import sys
@@ -49,12 +51,20 @@ def capture_and_copy(x):
 def main():
     if mode == "first":
         profiled(lambda: torch.ones(10, device="cuda").add_(1))
+    if mode == "markers":
+        # Any injected library keeps ours from using CUPTI. The driver has read the variable at cuInit, and ours
+        # decides at the first call with a context.
+        ctypes.CDLL("libcuda.so.1").cuInit(0)
+        os.environ["CUDA_INJECTION64_PATH"] = "/nonexistent"
+        torch.ones(10, device="cuda").add_(1)
+        del os.environ["CUDA_INJECTION64_PATH"]
     torch.manual_seed(0)
     layer = torch.nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True, dropout=0.0)
     encoder = torch.nn.TransformerEncoder(layer, 4, enable_nested_tensor=False).cuda().eval().half()
     # Inductor generates a kernel for what follows the encoder, which is one op.
     model = torch.compile(lambda x: torch.relu(encoder(x)).softmax(-1) * 2)
-    x = torch.randn(8, 128, 512, device="cuda", dtype=torch.half)
+    # Markers can measure a kernel only if the GPU is busy when the host launches it.
+    x = torch.randn(64 if mode == "markers" else 8, 128, 512, device="cuda", dtype=torch.half)
 
     def run(times=20):
         for _ in range(times):
@@ -67,6 +77,10 @@ def main():
     elif mode == "spans":
         run()
         capture_and_copy(x)
+    elif mode == "markers":
+        run()
+        capture_and_copy(x)
+        profiled(run)
     elif mode == "later":
         run(5)
         profiled(run)

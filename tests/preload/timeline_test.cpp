@@ -1,5 +1,7 @@
 // The timeline of the device, over the software driver and a software CUPTI: spans, their calls, and that the
 // library gives way to other profilers.
+#include <algorithm>
+#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -116,25 +118,118 @@ TEST_CASE("Nothing loads CUPTI without the option, and the file is absent") {
     CHECK(!contains(watched.outcome.err, "span"));
 }
 
-TEST_CASE("The library records no timeline, and says why once, if CUPTI cannot be used") {
-    const auto check = [](Variables variables, const std::string& why) {
-        const Preloaded watched = timed_runs(2, std::move(variables));
-        CAPTURE(watched.outcome.err);
-        CHECK(watched.outcome.exit_code == 0);
-        CHECK(!has_timeline(watched));
-        const std::size_t at = watched.outcome.err.find(" warn: no timeline: " + why);
-        REQUIRE(at != std::string::npos);
-        CHECK(watched.outcome.err.find("no timeline", at + 20) == std::string::npos);
-    };
-    check({{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}}, "");
-    check({{"FAKE_CUPTI_HELD", "1"}}, "another profiler, such as torch.profiler, uses CUPTI. Run without");
-    check({{"CUDA_INJECTION64_PATH", "/opt/nsys/libToolsInjection64.so"}}, "another profiler is injected ");
+/// Makes CUPTI unusable, so that markers measure the times.
+const std::pair<const std::string, std::string> kInjected = {"CUDA_INJECTION64_PATH",
+                                                             "/opt/nsys/libToolsInjection64.so"};
+
+std::vector<std::uint64_t> numbers_of(const Timeline& timeline) {
+    std::vector<std::uint64_t> numbers;
+    for (const Json& span : timeline.spans)
+        numbers.push_back(span["seq"]);
+    return numbers;
 }
 
-TEST_CASE("A refusal of CUPTI is reported in its words, and leaves a file without spans") {
-    const Preloaded watched = timed_runs(2, {{"FAKE_CUPTI_REFUSES", "1"}});
-    CHECK(watched.outcome.exit_code == 0);
-    CHECK(contains(watched.outcome.err, " warn: no timeline: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES. "));
+/// Checks that the spans are within the last minute and that each ends after it starts.
+void check_times(const Timeline& timeline) {
+    const auto now = static_cast<std::uint64_t>(time(nullptr)) * 1'000'000'000;
+    std::map<std::string, std::uint64_t> last_ends;
+    for (const Json& span : timeline.spans) {
+        CAPTURE(span.dump());
+        const std::uint64_t start = span["start_ns"];
+        const std::uint64_t end = span["end_ns"];
+        CHECK(start <= end);
+        CHECK(end < now + 2'000'000'000);
+        CHECK(start > now - 60'000'000'000);
+        std::uint64_t& last = last_ends[span["stream"]];
+        CHECK(end >= last);
+        last = end;
+    }
+}
+
+TEST_CASE("Markers measure the times, and the library says why once, if CUPTI cannot be used") {
+    const Outcome bare = run_bare(cuda_models({"--runs", "2"}, {"stats"}), {});
+    const auto check = [&](Variables variables, const std::string& why) {
+        const Preloaded watched = timed_runs(2, std::move(variables));
+        CAPTURE(watched.outcome.err);
+        CHECK(watched.outcome.exit_code == bare.exit_code);
+        CHECK(watched.outcome.out == bare.out);
+        const std::string said = "markers after the launches measure the timeline, because ";
+        const std::size_t at = watched.outcome.err.find(said + why);
+        REQUIRE(at != std::string::npos);
+        CHECK(watched.outcome.err.find(said, at + 20) == std::string::npos);
+        CHECK(Preloaded::files(watched.out(), "timeline").size() == 1);
+        const Timeline timeline(watched.out() / "timeline.jsonl");
+        CHECK(timeline.header["source"] == "markers");
+        CHECK(timeline.coverage["counts"] == Json({{"spans", 2 * kLaunches}, {"lost", 0}}));
+        const std::map<std::uint64_t, std::string> rows = rows_of(watched);
+        const std::vector<std::uint64_t> numbers = numbers_of(timeline);
+        CHECK(std::is_sorted(numbers.begin(), numbers.end()));
+        CHECK(std::set<std::uint64_t>(numbers.begin(), numbers.end()).size() == 2 * kLaunches);
+        for (const Json& span : timeline.spans)
+            CHECK(contains(rows.at(span["seq"]), " " + span["kernel"].get<std::string>()));
+        check_times(timeline);
+    };
+    check({{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}}, "");
+    check({{"FAKE_CUPTI_HELD", "1"}}, "another profiler, such as torch.profiler, uses CUPTI");
+    check({{"FAKE_CUPTI_REFUSES", "1"}}, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES");
+    check({kInjected}, "another profiler is injected ");
+    check({kInjected, {"FAKE_CUDA_DELAY_US", "500"}}, "another profiler is injected ");
+}
+
+TEST_CASE("A marker follows a graph, and no marker is captured into one") {
+    const Outcome bare = run_bare({victim_path("graph_capture")}, {});
+    const Preloaded watched = timed({victim_path("graph_capture")}, {kInjected});
+    CAPTURE(watched.outcome.err);
+    CHECK(watched.outcome.exit_code == bare.exit_code);
+    CHECK(watched.outcome.out == bare.out);
+    const Timeline timeline(watched.out() / "timeline.jsonl");
+    CHECK(timeline.of("CUDA graph").size() > 1);
+    // Another thread may launch more than the library can read.
+    CHECK(timeline.coverage["counts"]["spans"] == timeline.spans.size());
+    check_times(timeline);
+}
+
+TEST_CASE("Markers follow launches in every context, and on the default stream of every thread") {
+    const auto check = [](const Lines& command, std::size_t spans, std::size_t lost, std::size_t devices) {
+        const Outcome bare = run_bare(command, {{"FAKE_CUDA_DEVICES", "3"}});
+        const Preloaded watched = timed(command, {kInjected, {"FAKE_CUDA_DEVICES", "3"}});
+        CAPTURE(watched.outcome.err);
+        CHECK(watched.outcome.out == bare.out);
+        const Timeline timeline(watched.out() / "timeline.jsonl");
+        std::set<int> seen;
+        for (const Json& span : timeline.spans)
+            seen.insert(span["device"].get<int>());
+        CHECK(seen.size() == devices);
+        CHECK(timeline.coverage["counts"] == Json({{"spans", spans}, {"lost", lost}}));
+    };
+    check({victim_path("several_devices"), "3", "40", "legacy"}, 120, 0, 3);
+    check({victim_path("several_devices"), "3", "40", "own"}, 120, 0, 3);
+    // It releases its context and gets another with the same handle. One of its kernels faults.
+    check({victim_path("runtime_road")}, 410, 1, 1);
+}
+
+TEST_CASE("Kernels whose markers fail count as lost, and the program goes on") {
+    const Outcome bare = run_bare(cuda_models({"--runs", "2"}, {"stats"}), {});
+    for (const auto& refusal :
+         {Variables{{"FAKE_CUDA_REFUSE", "aoti_dbg_time"}}, Variables{{"FAKE_CUDA_NO_FATBIN", "1"}}}) {
+        Variables variables = refusal;
+        variables.insert(kInjected);
+        const Preloaded watched = timed_runs(2, variables);
+        CAPTURE(watched.outcome.err);
+        CHECK(watched.outcome.exit_code == bare.exit_code);
+        CHECK(watched.outcome.out == bare.out);
+        const Timeline timeline(watched.out() / "timeline.jsonl");
+        CHECK(timeline.coverage["counts"] == Json({{"spans", 0}, {"lost", 2 * kLaunches}}));
+    }
+}
+
+TEST_CASE("After a fault, markers that do not arrive count as lost") {
+    const Preloaded watched = timed_runs(2, {kInjected, {"FAKE_CUDA_FAIL_AT", "9"}});
+    CAPTURE(watched.outcome.err);
+    const Timeline timeline(watched.out() / "timeline.jsonl");
+    check_times(timeline);
+    CHECK(timeline.coverage["counts"]["spans"] == timeline.spans.size());
+    CHECK(timeline.coverage["counts"]["lost"] > 0);
 }
 
 TEST_CASE("The timeline ends, with one line, when another profiler starts") {

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <deque>
 #include <iterator>
 #include <span>
@@ -272,6 +273,21 @@ bool save(const std::byte* const* p, const LaunchShape& shape) {
     return true;
 }
 
+/// The device's clock is ahead of the host's, so that tests notice if they are confused.
+bool write_time(const std::byte* const* p, const LaunchShape& shape) {
+    constexpr std::uint64_t kAhead = 3'000'000'000;
+    std::uint64_t word = 0;
+    std::memcpy(&word, p[0], sizeof(word));
+    if (shape.grid[0] != 1 || shape.block[0] != 1) return faults("%u threads send the time", shape.block[0]);
+    if (word % sizeof(word) != 0 || !is_known(word, sizeof(word))) return faults("no memory for the time");
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    const std::uint64_t time =
+        static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(word)).store(time + kAhead, std::memory_order_release);
+    return true;
+}
+
 KernelImage kernel_of_fatbin(const char* name, HostKernel kernel, std::uint32_t bytes) {
     KernelImage image;
     image.name = name;
@@ -293,7 +309,8 @@ bool is_fatbin(const void* image) {
 
 std::vector<KernelImage> kernels_of_fatbin() {
     return {kernel_of_fatbin(aoti_dbg::kStatisticsKernel, measure, sizeof(StatisticsLaunch)),
-            kernel_of_fatbin(aoti_dbg::kSaveKernel, save, sizeof(SaveLaunch))};
+            kernel_of_fatbin(aoti_dbg::kSaveKernel, save, sizeof(SaveLaunch)),
+            kernel_of_fatbin(aoti_dbg::kTimeKernel, write_time, sizeof(std::uint64_t))};
 }
 
 }  // namespace fake_cuda
