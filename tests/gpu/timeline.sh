@@ -37,7 +37,7 @@ timeline_later_case() {
 # Markers measure the times, because torch.profiler has CUPTI.
 timeline_first_case() {
     need_gpu && timed first || return
-    [[ $(printed first -c 'markers after the launches measure it: another profiler, such as torch.profiler') == 1 ]] &&
+    [[ $(printed first -c 'markers after the launches measure the timeline, because another profiler, such as torch.profiler') == 1 ]] &&
         head -n 1 "$(timeline_of first)" | grep -q '"source":"markers"' && tail -n 1 "$(timeline_of first)" | grep '"lost":0' &&
         profiler_saw first 1
 }
