@@ -182,6 +182,11 @@ void Session::context_ends(CUctx_st* context) {
         part->context_ends(context);
 }
 
+void Session::device_context_may_end(int device) {
+    for (SessionPart* const part : parts())
+        part->device_context_may_end(device);
+}
+
 void Session::device_ends(int device) {
     for (SessionPart* const part : parts())
         part->device_ends(device);
@@ -229,6 +234,12 @@ void end_context_in_session(CUctx_st* context) {
     const ErrnoKeeper errno_keeper;
     Session* const session = wiped_page().session.load(std::memory_order_acquire);
     if (session != nullptr) session->context_ends(context);
+}
+
+void release_context_in_session(int device) {
+    const ErrnoKeeper errno_keeper;
+    Session* const session = wiped_page().session.load(std::memory_order_acquire);
+    if (session != nullptr) session->device_context_may_end(device);
 }
 
 void end_device_in_session(int device) {

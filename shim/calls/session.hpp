@@ -106,6 +106,7 @@ class Session {
     /// Call these before a context, or all contexts of a device, are destroyed.
     void context_ends(CUctx_st* context);
     void device_ends(int device);
+    void device_context_may_end(int device);
 
     /// Returns true if a call returned an error or was unwound by an exception.
     [[nodiscard]] bool has_failed_call();
@@ -153,5 +154,6 @@ class Session {
 /// of the current session.
 void end_context_in_session(CUctx_st* context);
 void end_device_in_session(int device);
+void release_context_in_session(int device);
 
 }  // namespace aoti_dbg

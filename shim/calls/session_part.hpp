@@ -34,6 +34,8 @@ class SessionPart {
     /// preserve errno. The arguments are driver handles.
     virtual void context_ends(CUctx_st* /*context*/) {}
     virtual void device_ends(int /*device*/) {}
+    /// The program releases the device's own context, which ends if nothing else retains it.
+    virtual void device_context_may_end(int /*device*/) {}
 
     // The process exits, possibly in a signal handler. The functions below must not allocate or wait for a
     // lock without a deadline.

@@ -33,6 +33,7 @@ void end_in_session(const DriverEvent& event) {
     if (event.kind == DriverKind::destroy_context)
         end_context_in_session(static_cast<CUcontext>(event.context));
     if (event.kind == DriverKind::reset_device) end_device_in_session(event.device);
+    if (event.kind == DriverKind::release_context) release_context_in_session(event.device);
 }
 
 /// Forwards a call that ends a context. The session and observers see it, and the names of its functions are

@@ -28,7 +28,6 @@
 #include "shim/tensors/call_identifier.hpp"
 #include "shim/tensors/lifetime_observer.hpp"
 #include "shim/tensors/tensor_lifetimes.hpp"
-#include "shim/timeline/release_observer.hpp"
 #include "shim/timeline/timeline_observer.hpp"
 #include "shim/timeline/timeline_part.hpp"
 
@@ -46,7 +45,7 @@ std::span<const CallObserver* const> all_call_observers() {
 std::span<const DriverObserver* const> all_driver_observers() {
     static constexpr const DriverObserver* kObservers[] = {
         &kPendingObserver,    &kRaceDriverObserver,   &kLaunchCountObserver, &kMarkerObserver,
-        &kAllocationObserver, &kEndedContextObserver, &kReleaseObserver,     &kWaitObserver,
+        &kAllocationObserver, &kEndedContextObserver, &kWaitObserver,
     };
     return kObservers;
 }

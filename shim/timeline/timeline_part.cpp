@@ -125,6 +125,10 @@ void TimelinePart::device_ends(int device) {
     if (MarkerRecorder* const recorder = markers(); recorder != nullptr) recorder->end_contexts_of(device);
 }
 
+void TimelinePart::device_context_may_end(int device) {
+    if (MarkerRecorder* const recorder = markers(); recorder != nullptr) recorder->context_may_end(device);
+}
+
 void TimelinePart::finish() {
     recorder_.close();
     if (CuptiRecorder* const recorder = recorder_.present(); recorder != nullptr) recorder->finish();

@@ -36,6 +36,7 @@ class TimelinePart final : public SessionPart {
     void thread_ends(const ThreadState& state) override;
     void context_ends(CUctx_st* context) override;
     void device_ends(int device) override;
+    void device_context_may_end(int device) override;
     void finish() override;
     void append_coverage(CoverageLine& line) const override;
     [[nodiscard]] bool has_files() const override { return output_.load() != nullptr; }
