@@ -47,7 +47,7 @@ PythonLine read_place(std::string_view text) {
 
 /// True for PyTorch's own code, and for code that has no file.
 bool is_of_torch(const PythonLine& line) {
-    return line.file.find("-packages/torch/") != std::string::npos || line.file.starts_with("<");
+    return line.file.find("-packages/torch/") != std::string::npos || line.file.starts_with('<');
 }
 
 }  // namespace

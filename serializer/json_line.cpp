@@ -156,11 +156,15 @@ const char* JsonLine::take_escape(const char* at) {
         return at;
     }
     std::uint32_t code = 0;
-    if (kind != 'u' || (at = take_hex(at, code)) == nullptr) return nullptr;
+    if (kind != 'u') return nullptr;
+    at = take_hex(at, code);
+    if (at == nullptr) return nullptr;
     if (code >= 0xD800 && code < 0xE000) {
         std::uint32_t low = 0;
-        if (code >= 0xDC00 || (at = past_word(at, end_, "\\u")) == nullptr) return nullptr;
-        if ((at = take_hex(at, low)) == nullptr || low < 0xDC00 || low > 0xDFFF) return nullptr;
+        at = past_word(at, end_, "\\u");
+        if (code >= 0xDC00 || at == nullptr) return nullptr;
+        at = take_hex(at, low);
+        if (at == nullptr || low < 0xDC00 || low > 0xDFFF) return nullptr;
         code = 0x10000 + ((code - 0xD800) << 10U) + (low - 0xDC00);
     }
     append_character(code, unescaped_);
@@ -180,7 +184,9 @@ const char* JsonLine::take_escaped_string(const char* start, const char* at, std
     const std::size_t first = unescaped_.size();
     unescaped_.append(start, at);
     while (!starts_with(at, end_, '"')) {
-        if (!starts_with(at, end_, '\\') || (at = take_escape(at + 1)) == nullptr) return nullptr;
+        if (!starts_with(at, end_, '\\')) return nullptr;
+        at = take_escape(at + 1);
+        if (at == nullptr) return nullptr;
         const char* const stop = past_plain(at, end_);
         unescaped_.append(at, stop);
         at = stop;
@@ -231,7 +237,9 @@ const char* JsonLine::take_object(const char* at, std::size_t depth) {
     if (starts_with(at, end_, '}')) return at + 1;
     for (;;) {
         std::string_view key;
-        if (!starts_with(at, end_, '"') || (at = take_string(at + 1, key)) == nullptr) return nullptr;
+        if (!starts_with(at, end_, '"')) return nullptr;
+        at = take_string(at + 1, key);
+        if (at == nullptr) return nullptr;
         at = past_blanks(at, end_);
         if (!starts_with(at, end_, ':')) return nullptr;
         at = take_value(past_blanks(at + 1, end_), key, depth + 1);

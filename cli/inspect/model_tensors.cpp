@@ -59,7 +59,7 @@ std::string by_symbols(const RunBody& run, const std::string& size) {
         if (!text.starts_with(kBegin) || middle == std::string::npos) continue;
         const std::string factor = text.substr(kBegin.size(), middle - kBegin.size());
         const bool is_number = factor.find_first_not_of("0123456789") == std::string::npos;
-        if (is_number && text.substr(middle + kMiddle.size()) == size) return factor + "*" + symbol;
+        if (is_number && text.substr(middle + kMiddle.size()) == size) return (factor + '*').append(symbol);
     }
     return size;
 }

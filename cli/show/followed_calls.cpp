@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostMissing = 1024;
 constexpr std::uint32_t kDeepestIndent = 16;
 
-std::string right(std::string text, std::size_t width) {
+std::string right(const std::string& text, std::size_t width) {
     return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 

@@ -233,6 +233,7 @@ void add_what_happened(const Report& report, ReportPage& page) {
 
 std::vector<std::string> clean_lines(const std::vector<std::string>& lines) {
     std::vector<std::string> clean;
+    clean.reserve(lines.size());
     for (const std::string& line : lines)
         clean.push_back(clean_text(line));
     return clean;
