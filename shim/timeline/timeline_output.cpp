@@ -26,6 +26,11 @@ Result<std::unique_ptr<TimelineOutput>> TimelineOutput::create(const std::string
     return output;
 }
 
+TimelineOutput::~TimelineOutput() {
+    for (const std::atomic<CallTimes*>& one : threads_)
+        delete one.load();
+}
+
 CallTimes* TimelineOutput::add_thread(std::uint32_t thread, std::uint64_t now) {
     const std::lock_guard lock(threads_mutex_);
     const std::size_t count = thread_count_.load(std::memory_order_relaxed);

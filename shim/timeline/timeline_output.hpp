@@ -22,6 +22,11 @@ namespace aoti_dbg {
 
 class TimelineOutput {
   public:
+    /// Only tests free it, when no thread uses it.
+    ~TimelineOutput();
+    TimelineOutput(const TimelineOutput&) = delete;
+    TimelineOutput& operator=(const TimelineOutput&) = delete;
+
     /// Creates timeline.jsonl in `folder`, which must exist. If the file exists, uses timeline-<pid>.jsonl or
     /// the next free name after it.
     static Result<std::unique_ptr<TimelineOutput>> create(const std::string& folder, std::string_view source);
