@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "cli/folder_walk.hpp"
 #include "cli/recorded_file.hpp"
 #include "serializer/event_fields.hpp"
 #include "serializer/flight_ring_format.hpp"
@@ -14,8 +15,6 @@ namespace aoti_dbg::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kDeepest = 4;
 
 struct FileKind {
     std::string_view start;
@@ -81,14 +80,13 @@ bool has_own_files(const fs::path& folder) {
 
 std::vector<ProcessFiles> processes_below(const std::string& folder) {
     std::vector<fs::path> paths;
-    std::error_code failed;
-    fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, failed);
-    for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
-        if (entry.depth() >= kDeepest) entry.disable_recursion_pending();
+    walk_folder(folder, [&](const fs::directory_entry& entry) {
         std::error_code unreadable;
-        if (entry->is_symlink(unreadable) || !entry->is_regular_file(unreadable)) continue;
-        if (kind_of(entry->path().filename().string()) != nullptr) paths.push_back(entry->path());
-    }
+        if (!entry.is_symlink(unreadable) && entry.is_regular_file(unreadable) &&
+            kind_of(entry.path().filename().string()) != nullptr)
+            paths.push_back(entry.path());
+        return true;
+    });
     std::ranges::sort(paths);
     std::vector<ProcessFiles> processes;
     for (const fs::path& path : paths)

@@ -3,14 +3,15 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
 #include "base/descriptor.hpp"
+#include "base/file_bytes.hpp"
 #include "base/file_failure.hpp"
+#include "cli/folder_walk.hpp"
 #include "cli/recorded_file.hpp"
 #include "serializer/event_fields.hpp"
 #include "serializer/line_source.hpp"
@@ -20,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeepest = 4;
 constexpr std::size_t kMostFiles = 4096;
 
 bool is_plain(const fs::path& path) {
@@ -48,15 +48,12 @@ bool RecordedFolder::has(const std::string& path) const {
 
 std::vector<std::string> RecordedFolder::files(std::string_view begin, std::string_view end) const {
     std::vector<std::string> found;
-    std::error_code failed;
-    fs::recursive_directory_iterator entry(path_, fs::directory_options::skip_permission_denied, failed);
-    for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
-        if (entry.depth() >= kDeepest) entry.disable_recursion_pending();
-        const std::string name = entry->path().filename().string();
-        if (!name.starts_with(begin) || !name.ends_with(end) || !is_plain(entry->path())) continue;
-        found.push_back(entry->path().string());
-        if (found.size() == kMostFiles) break;
-    }
+    walk_folder(path_, [&](const fs::directory_entry& entry) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with(begin) && name.ends_with(end) && is_plain(entry.path()))
+            found.push_back(entry.path().string());
+        return found.size() < kMostFiles;
+    });
     std::ranges::sort(found);
     return found;
 }
@@ -81,14 +78,7 @@ std::optional<std::string> small_file(const std::string& path, std::size_t most)
         static_cast<std::uint64_t>(info.st_size) > most)
         return std::nullopt;
     std::string text(static_cast<std::size_t>(info.st_size), '\0');
-    std::size_t at = 0;
-    while (at < text.size()) {
-        const ssize_t got = ::read(file.number(), text.data() + at, text.size() - at);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        at += static_cast<std::size_t>(got);
-    }
-    text.resize(at);
+    if (!read_fully(file.number(), text)) return std::nullopt;
     return text;
 }
 

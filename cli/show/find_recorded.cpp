@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "cli/folder_walk.hpp"
+
 namespace aoti_dbg::cli {
 namespace {
 
@@ -33,8 +35,6 @@ bool is_name_of(const KindInfo& kind, const std::string& name) {
     return name.rfind(kind.start, 0) == 0 && name.find(kind.part) != std::string::npos;
 }
 
-constexpr int kDeepest = 4;
-
 struct Candidate {
     fs::path path;
     fs::file_time_type time;
@@ -42,16 +42,14 @@ struct Candidate {
 
 std::vector<Candidate> files_below(const fs::path& folder, const KindInfo& kind) {
     std::vector<Candidate> found;
-    std::error_code failed;
-    fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, failed);
-    for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
-        if (entry.depth() >= kDeepest) entry.disable_recursion_pending();
+    walk_folder(folder, [&](const fs::directory_entry& entry) {
         std::error_code unreadable;
-        if (!is_name_of(kind, entry->path().filename().string()) || !entry->is_regular_file(unreadable))
-            continue;
-        const fs::file_time_type time = entry->last_write_time(unreadable);
-        if (!unreadable) found.push_back({entry->path(), time});
-    }
+        if (!is_name_of(kind, entry.path().filename().string()) || !entry.is_regular_file(unreadable))
+            return true;
+        const fs::file_time_type time = entry.last_write_time(unreadable);
+        if (!unreadable) found.push_back({entry.path(), time});
+        return true;
+    });
     std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
         return a.time != b.time ? a.time > b.time : a.path > b.path;
     });

@@ -18,6 +18,7 @@
 #include "cli/show/call_words.hpp"
 #include "cli/show/find_recorded.hpp"
 #include "cli/show/local_time.hpp"
+#include "cli/text_table.hpp"
 #include "serializer/crash_call.hpp"
 #include "serializer/flight_ring_reader.hpp"
 #include "serializer/ring_clock.hpp"
@@ -31,7 +32,6 @@ using ring::FileHeader;
 using ring::Record;
 
 // Longer names shift the state column instead of widening every line.
-constexpr std::size_t kWidestPadding = 72;
 constexpr std::uint32_t kDeepestIndent = 16;
 constexpr std::size_t kOthersShown = 8;
 
@@ -79,27 +79,6 @@ std::vector<Call> selected(const std::vector<Call>& calls, const ShowRequest& re
     return chosen;
 }
 
-using Row = std::vector<std::string>;
-
-std::string aligned(const std::vector<Row>& rows, const std::vector<bool>& to_the_right) {
-    std::vector<std::size_t> widths(to_the_right.size(), 0);
-    for (const Row& row : rows) {
-        for (std::size_t i = 0; i + 1 < row.size(); ++i) {
-            widths[i] = std::max(widths[i], std::min(row[i].size(), kWidestPadding));
-        }
-    }
-    std::string text;
-    for (const Row& row : rows) {
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            const std::string padding(widths[i] > row[i].size() ? widths[i] - row[i].size() : 0, ' ');
-            text += to_the_right[i] ? padding + row[i] : row[i];
-            if (i + 1 < row.size()) text += (to_the_right[i] ? "" : padding) + "  ";
-        }
-        text += '\n';
-    }
-    return text;
-}
-
 std::string device_of(const Contents& contents, const Record& record) {
     const ring::DeviceContext* const context = contents.context_of(record);
     return context == nullptr ? "-" : device_name(context->device);
@@ -114,7 +93,7 @@ std::string table(const Contents& contents, const std::vector<Call>& calls, cons
     for (const Call& call : calls)
         shallowest = std::min<std::uint32_t>(shallowest, call.record->depth);
 
-    std::vector<Row> rows = {
+    std::vector<TableRow> rows = {
         {"seq", "before end", "thread", "device", "run", "call", "kind", "name", "state"}};
     std::vector<bool> to_the_right = {true, true, true, false, true, true, false, false, false};
     for (const Call& call : calls) {
@@ -127,7 +106,7 @@ std::string table(const Contents& contents, const std::vector<Call>& calls, cons
              std::string(2UL * depth, ' ') + clean_text(contents.name(record.name)), state_of(record)});
     }
     const auto leave_out = [&](std::ptrdiff_t column) {
-        for (Row& row : rows)
+        for (TableRow& row : rows)
             row.erase(row.begin() + column);
         to_the_right.erase(to_the_right.begin() + column);
     };

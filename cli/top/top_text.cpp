@@ -8,6 +8,7 @@
 #include "base/clean_text.hpp"
 #include "base/words.hpp"
 #include "cli/duration_text.hpp"
+#include "cli/text_table.hpp"
 
 namespace aoti_dbg::cli {
 namespace {
@@ -38,39 +39,23 @@ std::string speed_text(double bytes) {
     return text.data();
 }
 
-using Row = std::vector<std::string>;
-
-/// Aligns all columns but the last to the right.
-std::string aligned(const std::vector<Row>& rows) {
-    std::vector<std::size_t> widths(rows.front().size(), 0);
-    for (const Row& row : rows)
-        for (std::size_t i = 0; i < row.size(); ++i)
-            widths[i] = std::max(widths[i], row[i].size());
-    std::string text;
-    for (const Row& row : rows) {
-        for (std::size_t i = 0; i + 1 < row.size(); ++i)
-            text.append(widths[i] - row[i].size(), ' ').append(row[i]).append("  ");
-        text.append(row.back()).append("\n");
-    }
-    return text;
-}
-
 }  // namespace
 
 std::string top_table(const KernelTimes& times, std::size_t most, std::size_t columns) {
     const bool has_bytes = std::ranges::any_of(
         times.kernels, [](const KernelTime& kernel) { return bytes_per_second(kernel) != 0; });
-    std::vector<Row> rows = {{"share", times.is_device_time ? "device time" : "host time", "count", "mean"}};
+    std::vector<TableRow> rows = {
+        {"share", times.is_device_time ? "device time" : "host time", "count", "mean"}};
     if (has_bytes) rows.front().emplace_back("bytes/s");
     rows.front().emplace_back("kernel");
     const std::size_t shown = std::min(most, times.kernels.size());
     for (std::size_t i = 0; i < shown; ++i) {
         const KernelTime& kernel = times.kernels[i];
-        Row& row = rows.emplace_back(
-            Row{share_text(kernel.time_ns, times.total_ns),
-                duration_text(static_cast<double>(kernel.time_ns)), std::to_string(kernel.count),
-                duration_text(static_cast<double>(kernel.time_ns) /
-                              static_cast<double>(std::max<std::uint64_t>(kernel.count, 1)))});
+        TableRow& row = rows.emplace_back(
+            TableRow{share_text(kernel.time_ns, times.total_ns),
+                     duration_text(static_cast<double>(kernel.time_ns)), std::to_string(kernel.count),
+                     duration_text(static_cast<double>(kernel.time_ns) /
+                                   static_cast<double>(std::max<std::uint64_t>(kernel.count, 1)))});
         if (has_bytes) row.push_back(speed_text(bytes_per_second(kernel)));
         std::string name;
         append_shortened(kernel.name,
@@ -83,7 +68,9 @@ std::string top_table(const KernelTimes& times, std::size_t most, std::size_t co
                        (times.is_device_time ? " on the device\n"
                                              : " on the host. If the program uses a GPU, --timeline "
                                                "(AOTI_DBG_TIMELINE=1) records device times.\n");
-    text += aligned(rows);
+    std::vector<bool> to_the_right(rows.front().size(), true);
+    to_the_right.back() = false;
+    text += aligned(rows, to_the_right);
     if (shown < times.kernels.size())
         text += counted(times.kernels.size() - shown, "more kernel") + ". Raise --limit to list all.\n";
     return text;

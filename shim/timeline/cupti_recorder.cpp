@@ -87,8 +87,6 @@ void ignore(void* /*data*/, std::uint32_t /*domain*/, std::uint32_t /*id*/, cons
 }  // namespace
 
 Obstacle CuptiRecorder::obstacle(const cupti::Api* api) {
-    if (g_process != 0)
-        return {"CUPTI does not survive a fork", "Fork before the first call of a model, or use spawn"};
     if (api == nullptr)
         return {"CUPTI (libcupti.so) was not found", "Install it (the package nvidia-cuda-cupti)"};
     const char* const injected = std::getenv("CUDA_INJECTION64_PATH");
