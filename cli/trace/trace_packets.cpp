@@ -124,56 +124,52 @@ void TracePackets::start(std::uint64_t time_ns) {
     proto::end(packet, out_);
 }
 
-void TracePackets::add_process(std::uint64_t track, const Process& process) {
+/// Writes a packet that describes a track. `details` appends what kind of track it is.
+template <typename Details>
+void TracePackets::describe_track(std::uint64_t track, std::uint64_t parent, std::string_view name,
+                                  Details details) {
     const std::size_t packet = begin_packet(0);
     const std::size_t descriptor = proto::begin(trace_packet::track_descriptor, out_);
     proto::append_number(track_descriptor::uuid, track, out_);
-    const std::size_t own = proto::begin(track_descriptor::process, out_);
-    proto::append_number(process_descriptor::pid, process.pid, out_);
-    proto::append_text(process_descriptor::process_name, clean_text(process.name), out_);
-    if (!process.command.empty())
-        proto::append_text(process_descriptor::cmdline, clean_text(process.command), out_);
-    proto::end(own, out_);
+    if (parent != 0) proto::append_number(track_descriptor::parent_uuid, parent, out_);
+    if (!name.empty()) proto::append_text(track_descriptor::name, clean_text(name), out_);
+    details();
     proto::end(descriptor, out_);
     proto::end(packet, out_);
+}
+
+void TracePackets::add_process(std::uint64_t track, const Process& process) {
+    describe_track(track, 0, {}, [&] {
+        const std::size_t own = proto::begin(track_descriptor::process, out_);
+        proto::append_number(process_descriptor::pid, process.pid, out_);
+        proto::append_text(process_descriptor::process_name, clean_text(process.name), out_);
+        if (!process.command.empty())
+            proto::append_text(process_descriptor::cmdline, clean_text(process.command), out_);
+        proto::end(own, out_);
+    });
 }
 
 void TracePackets::add_thread(std::uint64_t track, std::uint64_t parent, std::uint32_t pid, std::uint32_t tid,
                               std::string_view name) {
-    const std::size_t packet = begin_packet(0);
-    const std::size_t descriptor = proto::begin(trace_packet::track_descriptor, out_);
-    proto::append_number(track_descriptor::uuid, track, out_);
-    proto::append_number(track_descriptor::parent_uuid, parent, out_);
-    const std::size_t own = proto::begin(track_descriptor::thread, out_);
-    proto::append_number(thread_descriptor::pid, pid, out_);
-    proto::append_number(thread_descriptor::tid, tid, out_);
-    proto::append_text(thread_descriptor::thread_name, clean_text(name), out_);
-    proto::end(own, out_);
-    proto::end(descriptor, out_);
-    proto::end(packet, out_);
+    describe_track(track, parent, {}, [&] {
+        const std::size_t own = proto::begin(track_descriptor::thread, out_);
+        proto::append_number(thread_descriptor::pid, pid, out_);
+        proto::append_number(thread_descriptor::tid, tid, out_);
+        proto::append_text(thread_descriptor::thread_name, clean_text(name), out_);
+        proto::end(own, out_);
+    });
 }
 
 void TracePackets::add_track(std::uint64_t track, std::uint64_t parent, std::string_view name) {
-    const std::size_t packet = begin_packet(0);
-    const std::size_t descriptor = proto::begin(trace_packet::track_descriptor, out_);
-    proto::append_number(track_descriptor::uuid, track, out_);
-    proto::append_number(track_descriptor::parent_uuid, parent, out_);
-    proto::append_text(track_descriptor::name, clean_text(name), out_);
-    proto::end(descriptor, out_);
-    proto::end(packet, out_);
+    describe_track(track, parent, name, [] {});
 }
 
 void TracePackets::add_counter(std::uint64_t track, std::uint64_t parent, std::string_view name, Unit unit) {
-    const std::size_t packet = begin_packet(0);
-    const std::size_t descriptor = proto::begin(trace_packet::track_descriptor, out_);
-    proto::append_number(track_descriptor::uuid, track, out_);
-    proto::append_number(track_descriptor::parent_uuid, parent, out_);
-    proto::append_text(track_descriptor::name, clean_text(name), out_);
-    const std::size_t own = proto::begin(track_descriptor::counter, out_);
-    proto::append_number(counter_descriptor::unit, static_cast<std::uint64_t>(unit), out_);
-    proto::end(own, out_);
-    proto::end(descriptor, out_);
-    proto::end(packet, out_);
+    describe_track(track, parent, name, [&] {
+        const std::size_t own = proto::begin(track_descriptor::counter, out_);
+        proto::append_number(counter_descriptor::unit, static_cast<std::uint64_t>(unit), out_);
+        proto::end(own, out_);
+    });
 }
 
 void TracePackets::make_room() {

@@ -90,6 +90,8 @@ class TracePackets {
 
   private:
     std::size_t begin_packet(std::uint64_t time_ns);
+    template <typename Details>
+    void describe_track(std::uint64_t track, std::uint64_t parent, std::string_view name, Details details);
     void begin_annotation(TextId key);
     void end_annotation();
     void make_room();
