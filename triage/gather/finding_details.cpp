@@ -112,7 +112,8 @@ void add_recorded(const RecordedProcess& process, Evidence& evidence) {
 void add_events_of(const EndedRun& run, const RecordedProcess& process, Evidence& evidence) {
     const RequestedCall requested{process.pid, evidence.found->sequence};
     RecordedEvents events = recorded_events(run.folder, run.start_unix_ns, requested, evidence.found->model);
-    if (!events.arguments.empty()) take_measured(std::move(events.arguments), evidence.arguments);
+    evidence.is_measured = !events.arguments.empty();
+    if (evidence.is_measured) take_measured(std::move(events.arguments), evidence.arguments);
     add_model_details(events, *evidence.found);
 }
 
