@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "model/package_origins.hpp"
+#include "model/python_stack.hpp"
 #include "serializer/flight_ring_format.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
@@ -49,7 +51,7 @@ bool is_computed(const Argument& written) {
 class Planner {
   public:
     Planner(const WrapperInfo& info, TorchRelease release)
-        : release_(release), shared_(info.run.shared_memory) {
+        : release_(release), shared_(info.run.shared_memory), origins_(info) {
         for (const std::string& input : info.inputs)
             known_.insert(input);
         for (const ConstantInfo& constant : info.constants) {
@@ -75,6 +77,11 @@ class Planner {
         plan.facts.source_nodes = site.source_nodes;
         plan.facts.original_aten = site.original_aten;
         plan.facts.python_stack = site.python_stack;
+        // As in a report (model/provenance), what the wrapper says comes first.
+        plan.facts.python_lines = python_lines_of(site.python_stack);
+        const KernelOrigin* const origin = origins_.of(site, plan.facts.kernel, plan.facts.symbol);
+        if (plan.facts.python_lines.empty() && origin != nullptr)
+            plan.facts.python_lines = own_lines_of(origin->stack_traces);
         plan.by_position.resize(site.arguments.size());
         share_memory(number);
         const bool aligned = shim != nullptr && shim->mutates.size() == site.arguments.size();
@@ -151,6 +158,7 @@ class Planner {
 
     TorchRelease release_;
     const std::vector<SharedMemory>& shared_;
+    PackageOrigins origins_;
     std::size_t next_shared_ = 0;
     std::unordered_map<std::string_view, std::string_view> memory_;  // under its original name
     std::unordered_set<std::string_view> unwritten_;  // allocated, and no site so far writes it

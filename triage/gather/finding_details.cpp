@@ -134,6 +134,7 @@ void add_finding_details(const EndedRun& run, const RecordedProcess* process, Ev
     if (call.source_nodes.empty()) call.source_nodes = finding.source_nodes;
     if (call.original_aten.empty()) call.original_aten = finding.original_aten;
     if (call.python_stack.empty()) call.python_stack = finding.python_stack;
+    if (call.python_lines.empty()) call.python_lines = finding.python_lines;
     add_tensors(finding, evidence.arguments);
 }
 
