@@ -31,15 +31,23 @@ class MeasuredSide {
 
     void add_scalar(const CallArgument& argument);
     void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor);
+    /// Adds the tensor only if its contents are known already.
+    void add_if_known(const PlannedArgument& facts, const SeenTensor& tensor);
 
     void note_written(const SeenTensor& tensor);
     void note_unknown_write();
 
-    /// Launches what waits at the point if `launch` is set. It unlocks the point before it waits for room in
-    /// the queue.
-    void report(const MeasuredCall& call, bool launch);
+    /// What happens at the point when its side is complete.
+    enum class Next : std::uint8_t {
+        same_point,  // nothing before the next side
+        passing,     // work that does not change what waits
+        any_work,    // work that may change it, so it launches
+    };
+    /// Unlocks the point before it waits for room in the queue.
+    void report(const MeasuredCall& call, Next next);
 
   private:
+    bool take_known(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen) const;
     void measure_there(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen);
     std::optional<Measurement> measure_or_wait(const SeenTensor& tensor);
 

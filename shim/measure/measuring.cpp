@@ -13,6 +13,7 @@
 #include "shim/measure/measured_side.hpp"
 #include "shim/measure/measurer.hpp"
 #include "shim/measure/pending.hpp"
+#include "shim/measure/torch_allocations.hpp"
 #include "shim/runtime/clock.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
@@ -28,6 +29,7 @@ namespace {
 struct MeasuringThread {
     StreamPoint* point = nullptr;  // of the last measured call
     Measurer::FoundPoint found_point;
+    std::uint64_t passing = 0;  // mark of the call whose work what waits at the point lets pass
     SideState side;
 };
 
@@ -54,14 +56,15 @@ MeasuredCall described(ThreadState& state, const OpenCall& call, EventSide side)
     return described;
 }
 
-/// Switches to the point of another stream. Both points forget their measurements, because the streams are
-/// not ordered.
+/// Switches to the point of another stream. Both points launch what waits and forget their measurements, because
+/// the streams are not ordered.
 void move_to(MeasuringThread& own, StreamPoint* point) {
     StreamPoint* before = std::exchange(own.point, point);
     if (before == point) return;
     for (StreamPoint* either : {before, point}) {
         if (either == nullptr) continue;
         const std::lock_guard lock(either->mutex());
+        either->launch();
         either->forget_measured();
     }
 }
@@ -81,6 +84,42 @@ void say_that_results_are_late(std::uint32_t run) {
             "AOTI_DBG_ON_FINDING=raise, whatever they show. Measure fewer kernels (AOTI_DBG_KERNELS) or runs "
             "(AOTI_DBG_RUNS).",
             run);
+}
+
+/// True if a measurement may wait until other calls have begun. With triage or AOTI_DBG_SYNC, nothing waits: a
+/// fault must not take its evidence along.
+bool may_wait() {
+    const Options& all = options();
+    return all.reuse && !all.sync && !all.triage && are_allocations_watched();
+}
+
+/// True if the call changes nothing that is measured at the point. `own` has its arguments.
+bool passes(const SitePlan* plan, const CallTensors& own, const StreamPoint& point) {
+    if (plan == nullptr || !plan->writes_declared_only || !may_wait()) return false;
+    for (std::size_t i = 0; i < own.found.size(); ++i) {
+        const CallArgument& argument = own.found[i];
+        if (!argument.may_write || argument.only_after || argument.kind == CallArgument::Kind::scalar) continue;
+        if (own.tensors[i].facts == nullptr || point.measures(own.tensors[i])) return false;
+    }
+    return true;
+}
+
+/// Measures the arguments of one side.
+void add_arguments(MeasuredSide& side, const CallTensors& own, When when, bool is_printed,
+                   std::int32_t result) {
+    for (std::size_t i = 0; i < own.found.size(); ++i) {
+        const CallArgument& argument = own.found[i];
+        if (argument.kind == CallArgument::Kind::scalar) {
+            side.add_scalar(argument);
+        } else if (!has_tensor(own, i, when, result)) {
+            continue;
+        } else if (when == When::before && !is_printed && argument.facts->role == Role::writes) {
+            // The call replaces these contents, so it does not matter whether they have NaN.
+            side.add_if_known(*argument.facts, own.tensors[i]);
+        } else {
+            side.add_tensor(*argument.facts, own.tensors[i]);
+        }
+    }
 }
 
 }  // namespace
@@ -109,18 +148,17 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
         }
     }
     if (when == When::after && (result != 0 || plan == nullptr)) side.note_unknown_write();
-    for (std::size_t i = 0; i < own.found.size(); ++i) {
-        const CallArgument& argument = own.found[i];
-        if (argument.kind == CallArgument::Kind::scalar) {
-            side.add_scalar(argument);
-        } else if (has_tensor(own, i, when, result)) {
-            side.add_tensor(*argument.facts, own.tensors[i]);
-        }
-    }
+    add_arguments(side, own, when, requested.printed, result);
     MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
     event.site = &site_facts(&model, call);
     event.result = result;
-    side.report(event, when == When::before);
+    MeasuringThread& thread = own_part(state);
+    auto next = MeasuredSide::Next::same_point;
+    if (when == When::before)
+        next = thread.point != nullptr && passes(plan, own, *thread.point) ? MeasuredSide::Next::passing
+                                                                           : MeasuredSide::Next::any_work;
+    thread.passing = next == MeasuredSide::Next::passing ? call.mark.get() : 0;
+    side.report(event, next);
 }
 
 void report_name(ThreadState& state, const OpenCall& call, When when) {
@@ -153,7 +191,8 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
         if (own.tensors[i].facts == nullptr) continue;
         measured.add_tensor(are_inputs ? model.input(i) : model.output(i), own.tensors[i]);
     }
-    measured.report(described(state, run, side), !are_inputs);
+    measured.report(described(state, run, side),
+                    are_inputs ? MeasuredSide::Next::same_point : MeasuredSide::Next::any_work);
 }
 
 std::optional<std::string> take_finding(ThreadState& state, const OpenCall& run) {
@@ -175,6 +214,16 @@ void forget_measured(ThreadState& state) {
     StreamPoint& point = *own->point;
     const std::lock_guard lock(point.mutex());
     point.forget_measured();
+}
+
+bool lets_pending_wait(void* stream) {
+    ThreadState* const state = thread_state_if_any();
+    const MeasuringThread* const own = state == nullptr ? nullptr : state->parts.find<MeasuringThread>();
+    if (own == nullptr || own->passing == 0 || !own->point->is_stream(static_cast<CUstream>(stream)))
+        return false;
+    for (std::uint32_t i = state->depth; i-- > 0;)
+        if (state->open[i].mark == own->passing) return true;
+    return false;
 }
 
 void note_unseen_work() {
