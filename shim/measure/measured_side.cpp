@@ -86,7 +86,22 @@ void MeasuredSide::add_if_known(const PlannedArgument& facts, const SeenTensor& 
     if (point_ != nullptr && take_known(facts, tensor, seen)) state_.arguments.list.push_back(std::move(seen));
 }
 
-void MeasuredSide::report(const MeasuredCall& call, Next next) {
+bool MeasuredSide::add_if_named(const PlannedArgument& facts) {
+    if (point_ == nullptr || !reuse_) return false;
+    SeenTensor tensor;
+    const auto earlier = point_->find_named(facts, requested_, call_.run, tensor);
+    if (!earlier) return false;
+    SeenArgument& seen = state_.arguments.list.emplace_back();
+    seen.facts = &facts;
+    seen.tensor = tensor.facts;
+    seen.address = tensor.address;
+    seen.requested = requested_;
+    seen.measurement = *earlier;
+    seen.measured = Measured::earlier;
+    return true;
+}
+
+void MeasuredSide::leave(Next next) {
     if (point_ != nullptr) {
         if (next == Next::any_work || options().sync)
             point_->launch();
@@ -94,12 +109,38 @@ void MeasuredSide::report(const MeasuredCall& call, Next next) {
             point_->pass();
     }
     if (lock_.owns_lock()) lock_.unlock();
-    SeenCall seen;
+}
+
+void MeasuredSide::pass_on(SeenCall& seen, const MeasuredCall& call) {
     seen.call = call;
     seen.printed = tensors_.printed;
     seen.check = tensors_.check;
     measurer_.report(seen, state_.arguments, point_);
     if (options().sync) measurer_.wait_until_written();
+}
+
+void MeasuredSide::report(const MeasuredCall& call, Next next) {
+    leave(next);
+    SeenCall seen;
+    pass_on(seen, call);
+}
+
+void MeasuredSide::keep(Next next) {
+    leave(next);
+    std::swap(state_.before, state_.arguments.list);
+    state_.before_of = call_.mark;
+}
+
+void MeasuredSide::report_both(const MeasuredCall& call) {
+    leave(Next::same_point);
+    SeenCall seen;
+    seen.has_both_sides = true;
+    seen.before = static_cast<std::uint32_t>(state_.before.size());
+    std::swap(state_.before, state_.arguments.list);
+    for (SeenArgument& after : state_.before)
+        state_.arguments.list.push_back(std::move(after));
+    state_.before_of = 0;
+    pass_on(seen, call);
 }
 
 void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen) {

@@ -246,9 +246,12 @@ void Measurer::write(const EventQueue::Taken& taken) {
             argument.values = collected.values;
         }
     }
-    MeasuredCall measured = taken.call->call;
+    const SeenCall& call = *taken.call;
+    MeasuredCall measured = call.call;
     measured.arguments = rendered_;
-    output_.take(measured, taken.call->printed, taken.call->check);
+    if (!call.has_both_sides) return output_.take(measured, call.printed, call.check);
+    const std::span all(rendered_);
+    output_.take_both(measured, all.first(call.before), all.subspan(call.before), call.check);
 }
 
 void Measurer::finish() {

@@ -50,7 +50,7 @@ std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Requeste
     if (pending_.size() == sent_) waiting_.sequence = next_launch_sequence();
     const Measurement measurement{*ticket, blocks, waiting_.sequence, call};
     pending_.push_back(
-        {seen.address, facts.covered_bytes, facts.likeness_for(requested), requested, measurement});
+        {seen.address, facts.covered_bytes, facts.likeness_for(requested), requested, measurement, nullptr});
     return measurement;
 }
 
@@ -68,6 +68,20 @@ std::optional<Measurement> StreamPoint::find(const PlannedArgument& argument, co
     return std::nullopt;
 }
 
+std::optional<Measurement> StreamPoint::find_named(const PlannedArgument& argument, Requested requested,
+                                                   std::uint32_t run, SeenTensor& seen) const {
+    if (run != known_run_ || argument.name_number == kNone || argument.makes_anew) return std::nullopt;
+    for (std::size_t i = known_names_.size(); i-- > 0;) {
+        const Measured& known = known_[i];
+        if (known_names_[i] != argument.name_number || known.facts == nullptr || known.requested != requested)
+            continue;
+        if (!gpu_.is_young(known.measurement.ticket)) continue;
+        seen = {known.address, known.facts};
+        return known.measurement;
+    }
+    return std::nullopt;
+}
+
 void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
                            std::uint32_t run, const Measurement& measurement) {
     if (run != known_run_) {
@@ -78,7 +92,7 @@ void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& se
     if (!are_allocations_watched() && (argument.name_number == kNone || argument.makes_anew)) return;
     known_names_.push_back(argument.name_number);
     known_.push_back({seen.address, seen.facts->covered_bytes, seen.facts->likeness_for(requested), requested,
-                      measurement});
+                      measurement, argument.is_whole() ? seen.facts : nullptr});
 }
 
 void StreamPoint::note_written(const SeenTensor& seen) {

@@ -44,6 +44,10 @@ class StreamPoint {
     /// Returns the tensor's measurement from this run, if no call since then declares a write to the tensor.
     std::optional<Measurement> find(const PlannedArgument& argument, const SeenTensor& seen,
                                     Requested requested, std::uint32_t run) const;
+    /// Does the same without looking at the tensor: by the name of memory that has been measured as a whole.
+    /// Sets `seen` to that tensor.
+    std::optional<Measurement> find_named(const PlannedArgument& argument, Requested requested,
+                                          std::uint32_t run, SeenTensor& seen) const;
     void remember(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
                   std::uint32_t run, const Measurement& measurement);
     void note_written(const SeenTensor& seen);
@@ -68,14 +72,14 @@ class StreamPoint {
   private:
     void forget_known(std::size_t i);
 
-    /// A tensor and what is measured of it. It has no pointer to the facts, because other threads use them
-    /// too.
+    /// A tensor and what is measured of it.
     struct Measured {
         std::uint64_t address = 0;
         std::uint64_t covered_bytes = 0;
         std::uint64_t likeness = 0;
         Requested requested = Requested::nothing;
         Measurement measurement;
+        const SeenFacts* facts = nullptr;  // of a known one; belongs to the thread of the run
 
         [[nodiscard]] bool is(const SeenTensor& seen, Requested what) const;
         [[nodiscard]] bool overlaps(const MemoryPart& memory) const {
