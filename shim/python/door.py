@@ -38,7 +38,10 @@ def known_stacks():
     while frame is not None:
         if frame.f_code.co_name == "after_deserialization":
             text = getattr(frame.f_locals.get("self"), "inductor_provenance_stack_traces_str", None)
-            return json.loads(text) if text else None
+            try:
+                return json.loads(text or "null")
+            except (TypeError, ValueError):
+                return None
         frame = frame.f_back
     return getattr(sys.modules.get("torch._inductor.debug"), "_inductor_kernel_stack_trace", None)
 
