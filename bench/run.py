@@ -64,6 +64,7 @@ class Runner:
         self.measured: dict[str, dict] = {}
         self.sizes: dict[str, list[int]] = {}  # of the files that it wrote
         self.place: saving.Place | None = None
+        self.results: list[dict] = []  # of all groups
         self.running: dict[str, tuple[Process, str | None, int | None]] = {}
         self.folders = {
             "bench": str(arguments.bench.resolve()),
@@ -256,6 +257,7 @@ def measure_in(place: saving.Place | None, group: groups.Group, runner: Runner, 
     with arguments.results.open("a") as stream:
         stream.write(json.dumps(result) + "\n")
     print(table.group_table(result) + "\n", flush=True)
+    runner.results.append(result)
     for name, why in failed.items():
         print(f"failed: {title}: '{name}': {why}\n", flush=True)
     return 1 if failed else 0
@@ -276,6 +278,11 @@ def measure_all(places: list[saving.Place], runner: Runner, machine: dict, argum
             continue
         for place in places if group.room else [None]:
             status |= measure_in(place, group, runner, machine, arguments)
+    for family in ("cost:", "cost-cpu:"):
+        measured_here = [result for result in runner.results if result["group"].startswith(family)]
+        if len(measured_here) > 1:
+            print(f"**{family[:-1]}: ratios to {measured_here[0]['rows'][0]['name']}, median of pairs and lowest pair**\n")
+            print(table.cost_table(measured_here) + "\n", flush=True)
     return status
 
 
@@ -298,10 +305,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1.5, help="how long a model is measured in each process")
     parser.add_argument("--save-to", type=pathlib.Path, action="append", metavar="FOLDER",
                         help="where tensors are saved; may be given again (the scratch folder)")  # fmt: skip
-    parser.add_argument("--write-docs", type=pathlib.Path, metavar="PAGE", help="only write the figures into PAGE")
+    parser.add_argument("--write-docs", type=pathlib.Path, metavar="DOCS",
+                        help="only write the figures into the pages of the folder DOCS")  # fmt: skip
     arguments = parser.parse_args()
     if arguments.write_docs:
-        table.write_docs(arguments.results, arguments.write_docs)
+        results = table.read_results(arguments.results)
+        table.write_docs(results, arguments.write_docs / "internals" / "benchmarks.md")
+        table.write_costs(results, arguments.write_docs / "explanation" / "costs.md")
         return 0
 
     machine = describe_machine(arguments.torch_python)

@@ -1,5 +1,5 @@
-"""Results of run.py as Markdown tables: for the terminal, for result files, and for the section of
-docs/internals/benchmarks.md that is generated. It measures nothing and decides nothing."""
+"""Results of run.py as Markdown tables: for the terminal, for result files, and for the generated sections of
+docs/internals/benchmarks.md and docs/explanation/costs.md. It measures nothing and decides nothing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ import statistics
 
 UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 BEGIN, END = "<!-- begin of generated figures -->", "<!-- end of generated figures -->"
+# The groups whose rows are the same options, so that one table has them all.
+COST_MODELS = {
+    "transformer": "transformer",
+    "bert": "BERT",
+    "pointwise": "`relu(x)*2+1`",
+}
 
 
 def machine_line(machine: dict) -> str:
@@ -160,6 +166,26 @@ def group_table(result: dict) -> str:
     return "\n".join(lines)
 
 
+def cost_table(results: list[dict]) -> str:
+    """Return one table for several models: a row for each option, and each model's time and pairs."""
+    models = [result for key in COST_MODELS for result in results if result["group"].partition(":")[2] == key]
+    head, cells = [""], {}
+    for result in models:
+        unit = result["unit"].replace("us", "µs")
+        head += [f"{COST_MODELS[result['group'].partition(':')[2]]}, {unit}", "ratio", "lowest"]
+        for row in result["rows"]:
+            found = cells.setdefault(row["name"], [])
+            if not row["values"]:
+                found += ["failed", "", ""]
+                continue
+            pairs = _pairs(row, result["rows"][0])
+            middle = statistics.median(row["values"]) / UNITS[result["unit"]]
+            found += [_number(middle), f"{statistics.median(pairs):.2f}", f"{min(pairs):.2f}"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines += [f"| {' | '.join([name, *found])} |" for name, found in cells.items()]
+    return "\n".join(lines)
+
+
 def read_results(path: pathlib.Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines() if line]
 
@@ -183,12 +209,26 @@ def tables_in(text: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def write_docs(results: pathlib.Path, page: pathlib.Path) -> None:
+def write_costs(results: list[dict], page: pathlib.Path) -> None:
+    """Write the table of the GPU on which the family cost was measured last. Without one, the page stays."""
+    costs = [result for result in results if result["group"].startswith("cost:")]
+    if not costs:
+        return
+    machine = machine_line(costs[-1]["machine"])
+    newest_of_machine = newest(costs)[machine]
+    when = ", ".join(sorted({result["when"].partition(" ")[0] for result in newest_of_machine}))
+    turns = min(result["repetitions"] for result in newest_of_machine)
+    text = f"{machine}. Measured on {when}, medians of at least {turns} processes.\n\n{cost_table(newest_of_machine)}"
+    before, rest = page.read_text().split(BEGIN)
+    page.write_text(before + BEGIN + "\n" + text + "\n" + END + rest.split(END)[1])
+
+
+def write_docs(results: list[dict], page: pathlib.Path) -> None:
     """New results replace their tables. Tables of other groups and machines stay."""
     before, rest = page.read_text().split(BEGIN)
     old, after = rest.split(END)
     known = tables_in(old)
-    for machine, groups in newest(read_results(results)).items():
+    for machine, groups in newest(results).items():
         for table in map(group_table, groups):
             known.setdefault(machine, {})[table.partition("\n")[0]] = table
     parts = []
