@@ -22,7 +22,7 @@ MemoryPart memory_of(const SeenTensor& seen) {
 }  // namespace
 
 bool StreamPoint::Measured::is(const SeenTensor& seen, Requested what) const {
-    return address == seen.address && facts == seen.facts->number && requested == what;
+    return address == seen.address && requested == what && likeness == seen.facts->likeness_for(what);
 }
 
 std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Requested requested,
@@ -49,7 +49,8 @@ std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Requeste
     if (pending_.empty()) g_pending_points.fetch_add(1, std::memory_order_relaxed);
     if (pending_.size() == sent_) waiting_.sequence = next_launch_sequence();
     const Measurement measurement{*ticket, blocks, waiting_.sequence, call};
-    pending_.push_back({seen.address, facts.covered_bytes, facts.number, requested, measurement});
+    pending_.push_back(
+        {seen.address, facts.covered_bytes, facts.likeness_for(requested), requested, measurement});
     return measurement;
 }
 
@@ -76,7 +77,8 @@ void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& se
     if (known_.size() >= kMostKnown) return;
     if (!are_allocations_watched() && (argument.name_number == kNone || argument.makes_anew)) return;
     known_names_.push_back(argument.name_number);
-    known_.push_back({seen.address, seen.facts->covered_bytes, seen.facts->number, requested, measurement});
+    known_.push_back({seen.address, seen.facts->covered_bytes, seen.facts->likeness_for(requested), requested,
+                      measurement});
 }
 
 void StreamPoint::note_written(const SeenTensor& seen) {

@@ -73,7 +73,7 @@ class StreamPoint {
     struct Measured {
         std::uint64_t address = 0;
         std::uint64_t covered_bytes = 0;
-        std::uint64_t facts = 0;  // number of the facts
+        std::uint64_t likeness = 0;
         Requested requested = Requested::nothing;
         Measurement measurement;
 
