@@ -233,7 +233,7 @@ bool EventReader::State::take_line(ReadEvent& event) {
     if (ahead) {
         const ParsedLine* const line = ahead->next();
         if (line == nullptr) return false;
-        event.line = line->text;
+        event.line = line->json.line();
         number = line->number;
         if (line->is_json) document = line->json.root();
         return true;
