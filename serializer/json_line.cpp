@@ -302,17 +302,6 @@ bool JsonLine::make_room(std::uint32_t& most) {
     return true;
 }
 
-JsonLine::Value JsonLine::Value::member(std::string_view name) const {
-    if (!is(Kind::object)) return {};
-    const std::uint32_t tag = tag_of(name);
-    const Node* const nodes = line_->nodes_.data();
-    const std::uint32_t end = nodes[at_].end;
-    for (std::uint32_t at = at_ + 1; at < end; at = nodes[at].end) {
-        if (nodes[at].tag == tag && nodes[at].key == name) return {line_, at, end};
-    }
-    return {};
-}
-
 bool JsonLine::parse(std::string_view line) {
     if (text_.size() < line.size() + kPadding) text_.resize(line.size() + kPadding);
     size_ = line.size();

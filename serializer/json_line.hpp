@@ -114,6 +114,16 @@ inline JsonLine::Value JsonLine::Value::next() const {
     if (line_ == nullptr || node().end >= end_) return {};
     return {line_, node().end, end_};
 }
+inline JsonLine::Value JsonLine::Value::member(std::string_view name) const {
+    if (!is(Kind::object)) return {};
+    const std::uint32_t tag = tag_of(name);
+    const Node* const nodes = line_->nodes_.data();
+    const std::uint32_t end = nodes[at_].end;
+    for (std::uint32_t at = at_ + 1; at < end; at = nodes[at].end) {
+        if (nodes[at].tag == tag && nodes[at].key == name) return {line_, at, end};
+    }
+    return {};
+}
 inline std::string_view JsonLine::Value::key() const {
     return line_ == nullptr ? std::string_view() : node().key;
 }
