@@ -230,7 +230,8 @@ void TracePackets::annotate(std::string_view key, std::uint64_t number) {
 }
 
 void TracePackets::annotate_shared(std::string_view key, std::string_view text) {
-    annotate_number(key_id(key), debug_annotation::string_value_iid, values_.id_of(text, definitions_));
+    const TextId name = key_id(key);  // first, so that definitions have the same order with any compiler
+    annotate_number(name, debug_annotation::string_value_iid, values_.id_of(text, definitions_));
 }
 
 void TracePackets::annotate_number(TextId key, std::uint32_t field, std::uint64_t number) {
