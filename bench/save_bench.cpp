@@ -39,13 +39,11 @@ void come_back(void* bytes) {
     g_came_back.notify_one();
 }
 
-void hand_over(TensorWriters& writers, SavingJob* job, std::span<const std::byte> bytes) {
-    {
-        std::unique_lock lock(g_mutex);
-        g_came_back.wait(lock, [] { return g_in_flight < kMostInFlight; });
-        g_in_flight += bytes.size();
-    }
-    writers.append(job, {bytes, come_back, reinterpret_cast<void*>(bytes.size())});
+TensorChunk in_flight(std::span<const std::byte> bytes) {
+    std::unique_lock lock(g_mutex);
+    g_came_back.wait(lock, [] { return g_in_flight < kMostInFlight; });
+    g_in_flight += bytes.size();
+    return {bytes, come_back, reinterpret_cast<void*>(bytes.size())};
 }
 
 std::vector<std::size_t> read_sizes(const char* path) {
@@ -95,9 +93,13 @@ int main(int argc, char** argv) {
         SavingJob* const job = writers.open(what);
         if (job == nullptr) return 1;
         const SavedFacts facts{BytesHash{1, equal ? 0 : i}, std::nullopt};
+        if (bytes <= kChunk) {
+            writers.hand_over(job, facts, 0, in_flight(std::span(content).first(bytes)));
+            continue;
+        }
         writers.expect(job, facts);
         for (std::size_t at = 0; at < bytes; at += kChunk)
-            hand_over(writers, job, std::span(content).first(std::min(kChunk, bytes - at)));
+            writers.append(job, in_flight(std::span(content).first(std::min(kChunk, bytes - at))));
         writers.close(job, facts);
     }
     if (!writers.finish(600000)) return 1;
