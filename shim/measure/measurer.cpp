@@ -10,6 +10,7 @@
 #include "config/selection.hpp"
 #include "shim/calls/coverage_line.hpp"
 #include "shim/calls/session.hpp"
+#include "shim/calls/thread_state.hpp"
 #include "shim/findings/measured_output.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/runtime/clock.hpp"
@@ -245,9 +246,12 @@ void Measurer::write(const EventQueue::Taken& taken) {
             argument.values = collected.values;
         }
     }
-    MeasuredCall measured = taken.call->call;
+    const SeenCall& call = *taken.call;
+    MeasuredCall measured = call.call;
     measured.arguments = rendered_;
-    output_.take(measured, taken.call->printed, taken.call->check);
+    if (!call.has_both_sides) return output_.take(measured, call.printed, call.check);
+    const std::span all(rendered_);
+    output_.take_both(measured, all.first(call.before), all.subspan(call.before), call.check);
 }
 
 void Measurer::finish() {
@@ -312,6 +316,15 @@ void send_pending_of(void* stream) {
     const ErrnoKeeper errno_keeper;
     Measurer* measurer = present_measurer();
     if (measurer != nullptr) measurer->send_pending_of(static_cast<CUstream>(stream));
+}
+
+void note_torch_allocation(std::uint64_t address, std::uint64_t bytes) {
+    const ErrnoKeeper errno_keeper;
+    ThreadState* const state = thread_state_if_any();
+    const OpenCall* const top = state == nullptr ? nullptr : state->top();
+    if (top == nullptr || top->kind == ring::CallKind::run) return;
+    if (Measurer* const measurer = present_measurer(); measurer != nullptr)
+        measurer->note_allocation({address, bytes});
 }
 
 }  // namespace aoti_dbg

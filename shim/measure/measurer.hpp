@@ -55,6 +55,8 @@ class Measurer final : public SessionPart {
     void flush_pending();
     void flush_pending_of(CUstream stream);
     void send_pending_of(CUstream stream);
+    /// A call allocates the memory. What it writes there is not declared.
+    void note_allocation(const MemoryPart& memory);
 
     /// Writes the remaining calls, with a deadline, and ends the thread.
     void finish() override;

@@ -1,5 +1,6 @@
 #include "shim/tensors/site_plan.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <mutex>
@@ -46,6 +47,23 @@ bool is_computed(const Argument& written) {
            text != "false";
 }
 
+/// True for a kernel or op that writes nothing but arguments that say so, and memory that it allocates itself. A
+/// custom op may write memory that it remembers, and a kernel's own rule of names covers only some parameters.
+bool writes_declared_only(const CallSite& site, const ShimSignature* shim) {
+    if (site.kind == SiteKind::triton) {
+        return std::all_of(site.arguments.begin(), site.arguments.end(), [](const Argument& argument) {
+            if (argument.tensors.empty() || argument.role == Role::writes || argument.role == Role::updates)
+                return true;
+            const std::string_view name = argument.parameter;
+            return argument.role == Role::reads && (name.starts_with("in_ptr") || name.starts_with("arg_"));
+        });
+    }
+    if (site.kind != SiteKind::op) return false;
+    const std::string_view name = site.name;
+    return (shim != nullptr && name.find("c10d") == std::string_view::npos) ||
+           name.starts_with("extern_kernels.") || name.starts_with("torch.ops.aten.") || name.starts_with("aten.");
+}
+
 class Planner {
   public:
     Planner(const WrapperInfo& info, TorchRelease release)
@@ -75,6 +93,7 @@ class Planner {
         plan.facts.source_nodes = site.source_nodes;
         plan.facts.original_aten = site.original_aten;
         plan.facts.python_stack = site.python_stack;
+        plan.writes_declared_only = writes_declared_only(site, shim);
         plan.by_position.resize(site.arguments.size());
         share_memory(number);
         const bool aligned = shim != nullptr && shim->mutates.size() == site.arguments.size();
