@@ -103,14 +103,15 @@ def saving_table(result: dict) -> str:
     lines = [
         *_heading(result),
         f"| | s, median | lowest to highest | against {rows[0]['name']} | more, s | files | written | MB/s | files/s "
-        "| PyTorch's time over it | what PyTorch's takes more over that | of the file system's rate | reach |",
-        "|---" * 13 + "|",
+        "| PyTorch's time over it | what PyTorch's takes more over that | of the file system's rate "
+        "| the same for the time more | reach |",
+        "|---" * 14 + "|",
     ]
     base = statistics.median(rows[0]["values"])
     pytorch = _median_of(rows, saves="PyTorch")
     for row in rows:
         if not row["values"]:
-            lines.append(f"| {row['name']} | failed |" + " |" * 11)
+            lines.append(f"| {row['name']} | failed |" + " |" * 12)
             continue
         values = [value / UNITS["s"] for value in row["values"]]
         middle = statistics.median(row["values"])
@@ -127,7 +128,8 @@ def saving_table(result: dict) -> str:
             "" if row is rows[0] else f"{middle / base:.3g}×", _number(more / UNITS["s"]) if more else "",
             *_saved(row, middle / UNITS["s"]), f"{found['faster']:.3g}×" if found["faster"] else "",
             f"{(pytorch - base) / more:.3g}×" if found["faster"] and more > 0 else "",
-            f"{found['share']:.0%}" if found["share"] else "", _reach(row, found),
+            f"{found['share']:.0%}" if found["share"] else "",
+            f"{alone / more:.0%}" if alone and more > 0 else "", _reach(row, found),
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
