@@ -6,6 +6,7 @@
 #include "shim/calls/call_lines.hpp"
 #include "shim/calls/call_observer.hpp"
 #include "shim/calls/session.hpp"
+#include "shim/calls/skipped_runs.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/calls/unrecorded.hpp"
 #include "shim/calls/unwound_calls.hpp"
@@ -77,6 +78,7 @@ void describe_call(const CallStart& start, const OpenCall* parent, OpenCall& cal
     call.next_call = 0;
     call.is_printed = false;
     call.is_unsaved = false;
+    call.is_skipped = false;
     call.has_finding = false;
     call.seq = 0;
     call.record = nullptr;
@@ -121,6 +123,25 @@ void write_record(ThreadState& state, OpenCall& call, const OpenCall* parent, co
     call.record = &record;
 }
 
+/// Opens the call, which has its place on the stack but is not counted as open yet.
+void open_call(ThreadState& state, const CallStart& start, OpenCall& call) {
+    call.mark = ++state.marks;
+    call.cookie = start.cookie;
+    if (start.cookie != nullptr) __atomic_store_n(start.cookie, call.mark.get(), __ATOMIC_RELAXED);
+}
+
+void begin_skipped_run(ThreadState& state, const CallStart& start, const OpenCall* parent, OpenCall& run) {
+    describe_call(start, parent, run);
+    run.is_skipped = true;
+    state.counts.runs.raise();
+    state.counts.skipped.raise();
+    for (const CallObserver* const observer : active_observers().skip)
+        observer->skip(state, run);
+    open_call(state, start, run);
+    ++state.depth;
+    watch_as_run_needs(state);
+}
+
 void end_run(ThreadState& state, const OpenCall& run) {
     for (const CallObserver* const observer : active_observers().end_run)
         observer->end_run(state, run);
@@ -155,15 +176,20 @@ std::uint32_t nesting_of(const ThreadState& state) {
         return false;
     }
     const OpenCall* parent = state.top();
+    if (parent != nullptr && parent->is_skipped && !is_model_entry(start.kind)) return false;
     OpenCall& call = state.open[state.depth];
     const std::uint32_t own_number = number_call(state, start, parent, call);
     const ActiveObservers& observers = active_observers();
+    const bool is_run = call.kind == ring::CallKind::run;
+    if (is_run && may_skip_run(state, start, call)) {
+        begin_skipped_run(state, start, parent, call);
+        return true;
+    }
     if (observers.describes_early) {
         describe_call(start, parent, call);
         for (const CallObserver* const observer : observers.identify)
             observer->identify(state, call);
     }
-    const bool is_run = call.kind == ring::CallKind::run;
     const bool is_recorded =
         is_model_entry(call.kind) ? !is_run || may_select_run(options(), call.run) : select(state, call);
     if (!is_recorded && !is_model_entry(call.kind)) {
@@ -175,11 +201,12 @@ std::uint32_t nesting_of(const ThreadState& state) {
     if (!observers.describes_early) describe_call(start, parent, call);
     if (is_run) {
         state.counts.runs.raise();
+        call.container_changes = container_changes();
         watch_all_roles();
+    } else if (call.kind == ring::CallKind::lifecycle) {
+        note_container_call(call);
     }
-    call.mark = ++state.marks;
-    call.cookie = start.cookie;
-    if (start.cookie != nullptr) __atomic_store_n(start.cookie, call.mark.get(), __ATOMIC_RELAXED);
+    open_call(state, start, call);
     if (state.ring && is_recorded) {
         write_record(state, call, parent, start, own_number);
     } else if (any_feature_active()) {
@@ -206,12 +233,16 @@ std::uint32_t nesting_of(const ThreadState& state) {
         state.counts.failed.raise();
         if (call.record == nullptr && ring::returns_cuda_error(call.kind)) note_unrecorded_failure(result);
     }
-    if (call.kind == ring::CallKind::run) watch_all_roles();
+    const bool is_run = call.kind == ring::CallKind::run;
+    if (is_run) watch_as_run_needs(state);
+    if (call.is_skipped) return end_run(state, call);
+    if (is_run && result == 0) note_whole_run(state, call);
+    if (call.kind == ring::CallKind::lifecycle) note_container_call(call);
     const ActiveObservers& observers = active_observers();
     for (const CallObserver* const observer :
          call.is_requested ? observers.after : observers.after_unrequested)
         observer->after(state, call, result);
-    if (call.kind == ring::CallKind::run) end_run(state, call);
+    if (is_run) end_run(state, call);
 }
 
 }  // namespace aoti_dbg
