@@ -168,16 +168,12 @@ std::uint32_t nesting_of(const ThreadState& state) {
     }
 }
 
-[[gnu::hot]] bool begin_call(ThreadState& state, const CallStart& start) {
-    state.progress.steps.raise();
-    state.progress.stack.store(start.frame, std::memory_order_relaxed);
-    if (state.depth == kDeepest) [[unlikely]] {
-        state.counts.deep.raise();
-        return false;
-    }
-    const OpenCall* parent = state.top();
-    if (parent != nullptr && parent->is_skipped && !is_model_entry(start.kind)) return false;
-    OpenCall& call = state.open[state.depth];
+namespace {
+
+/// Does what begin_call() promises, with the call in its place. It is not inlined, because the compiler would
+/// compute the place again for each member.
+[[gnu::hot, gnu::noinline]] bool begin_call_at(ThreadState& state, const CallStart& start,
+                                               const OpenCall* parent, OpenCall& call) {
     const std::uint32_t own_number = number_call(state, start, parent, call);
     const ActiveObservers& observers = active_observers();
     const bool is_run = call.kind == ring::CallKind::run;
@@ -219,12 +215,9 @@ std::uint32_t nesting_of(const ThreadState& state) {
     return true;
 }
 
-[[gnu::hot]] void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result,
-                           std::uint8_t flags) {
-    // An exception unwound the calls above this one, and the program caught it before this call returned.
-    if (state.depth != 0 && state.open[state.depth - 1].frame != frame) close_unwound_calls(state, frame - 1);
-    if (state.depth == 0 || state.open[state.depth - 1].frame != frame) return;
-    OpenCall& call = state.open[--state.depth];
+/// Ends the call, which is no longer the innermost one.
+[[gnu::hot, gnu::noinline]] void end_call_at(ThreadState& state, OpenCall& call, std::int32_t result,
+                                             std::uint8_t flags) {
     state.progress.steps.raise();
     if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these functions return void
     flags |= ring::kEnded;
@@ -243,6 +236,31 @@ std::uint32_t nesting_of(const ThreadState& state) {
          call.is_requested ? observers.after : observers.after_unrequested)
         observer->after(state, call, result);
     if (is_run) end_run(state, call);
+}
+
+}  // namespace
+
+[[gnu::hot]] bool begin_call(ThreadState& state, const CallStart& start) {
+    state.progress.steps.raise();
+    state.progress.stack.store(start.frame, std::memory_order_relaxed);
+    const std::uint32_t depth = state.depth;
+    if (depth == kDeepest) [[unlikely]] {
+        state.counts.deep.raise();
+        return false;
+    }
+    OpenCall* const call = &state.open[depth];
+    const OpenCall* const parent = depth == 0 ? nullptr : call - 1;
+    if (parent != nullptr && parent->is_skipped && !is_model_entry(start.kind)) return false;
+    return begin_call_at(state, start, parent, *call);
+}
+
+[[gnu::hot]] void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result,
+                           std::uint8_t flags) {
+    // An exception unwound the calls above this one, and the program caught it before this call returned.
+    if (state.depth != 0 && state.open[state.depth - 1].frame != frame) close_unwound_calls(state, frame - 1);
+    if (state.depth == 0 || state.open[state.depth - 1].frame != frame) return;
+    --state.depth;
+    end_call_at(state, state.open[state.depth], result, flags);
 }
 
 }  // namespace aoti_dbg
