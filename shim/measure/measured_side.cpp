@@ -101,6 +101,29 @@ bool MeasuredSide::add_if_named(const PlannedArgument& facts) {
     return true;
 }
 
+bool MeasuredSide::add_if_kept(const PlannedArgument& facts, std::uint32_t version) {
+    if (point_ == nullptr || !reuse_) return false;
+    const std::uint32_t number = measurer_.constants().find(facts, version);
+    if (number == kNotKept) return false;
+    const KeptConstants::Kept& kept = measurer_.constants().at(number);
+    SeenArgument& seen = state_.arguments.list.emplace_back();
+    seen.facts = &facts;
+    seen.tensor = &kept.facts;
+    seen.address = kept.address;
+    seen.requested = requested_;
+    seen.measurement.call = kept.call;
+    seen.measurement.kept = number;
+    seen.measured = Measured::earlier;
+    return true;
+}
+
+void MeasuredSide::keep_constant(const PlannedArgument& facts, const SeenTensor& tensor,
+                                 std::uint32_t version) {
+    SeenArgument& seen = state_.arguments.list.back();
+    if (seen.measured != Measured::now || seen.on_host != nullptr || !reuse_) return;
+    seen.measurement.kept = measurer_.constants().expect(facts, tensor, version, call_.number);
+}
+
 void MeasuredSide::leave(Next next) {
     if (point_ != nullptr) {
         if (next == Next::any_work || options().sync)

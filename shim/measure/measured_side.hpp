@@ -35,6 +35,10 @@ class MeasuredSide {
     void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor);
     /// Adds the tensor only if its contents are known already.
     void add_if_known(const PlannedArgument& facts, const SeenTensor& tensor);
+    /// Does the same for a constant that was measured since the model's constants have this version.
+    bool add_if_kept(const PlannedArgument& facts, std::uint32_t version);
+    /// Keeps the result of the constant that was added last.
+    void keep_constant(const PlannedArgument& facts, const SeenTensor& tensor, std::uint32_t version);
     /// Does the same for memory that was measured under the argument's name, without looking at the tensor.
     bool add_if_named(const PlannedArgument& facts);
 

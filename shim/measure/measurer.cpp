@@ -199,6 +199,19 @@ bool Measurer::collect(const EventQueue::Taken& taken) {
 }
 
 void Measurer::collect_one(Gpu& gpu, const SeenArgument& seen, Collected& to) {
+    const std::uint32_t kept = seen.measurement.kept;
+    if (kept == kNotKept) return collect_lines(gpu, seen, to);
+    if (seen.measured == Measured::earlier) {
+        to.partial = constants_.at(kept).partial;
+        to.state = Gathered::whole;
+        to.values.clear();
+        return;
+    }
+    collect_lines(gpu, seen, to);
+    if (to.state != Gathered::not_yet) constants_.fill(kept, to.state == Gathered::whole ? &to.partial : nullptr);
+}
+
+void Measurer::collect_lines(Gpu& gpu, const SeenArgument& seen, Collected& to) {
     const Measurement& measurement = seen.measurement;
     const ResultShape shape = seen.tensor->result_shape(seen.requested, measurement.blocks);
     const ResultLine* lines = gpu.lines(measurement.ticket);

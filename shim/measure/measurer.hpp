@@ -40,6 +40,8 @@ class Measurer final : public SessionPart {
     /// options say. Before any wait it launches what waits at `point`, whose mutex must not be held.
     void report(SeenCall& call, SeenArguments& arguments, StreamPoint* point);
 
+    [[nodiscard]] KeptConstants& constants() { return constants_; }
+
     /// Waits until all earlier reports are written. Returns false if a deadline passes first.
     bool wait_until_written();
 
@@ -98,11 +100,13 @@ class Measurer final : public SessionPart {
         TensorPartial partial;
     };
     void collect_one(Gpu& gpu, const SeenArgument& seen, Collected& to);
+    void collect_lines(Gpu& gpu, const SeenArgument& seen, Collected& to);
 
     MeasuredOutput& output_;
     RetiredFacts& facts_;
     std::vector<Collected> collected_;    // for the current call, at least one per argument
     std::vector<Remembered> remembered_;  // by ticket
+    KeptConstants constants_;
     std::mutex write_mutex_;
     std::vector<MeasuredArgument> rendered_;  // guarded by write_mutex_
 

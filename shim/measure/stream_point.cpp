@@ -48,7 +48,7 @@ std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Requeste
     }
     if (pending_.empty()) g_pending_points.fetch_add(1, std::memory_order_relaxed);
     if (pending_.size() == sent_) waiting_.sequence = next_launch_sequence();
-    const Measurement measurement{*ticket, blocks, waiting_.sequence, call};
+    const Measurement measurement{*ticket, blocks, waiting_.sequence, call, kNotKept};
     pending_.push_back(
         {seen.address, facts.covered_bytes, facts.likeness_for(requested), requested, measurement, nullptr});
     return measurement;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shim/measure/gpu.hpp"
+#include "shim/measure/kept_constants.hpp"
 #include "shim/runtime/stream_key.hpp"
 #include "shim/tensors/site_plan.hpp"
 #include "shim/tensors/tensor_reader.hpp"
@@ -21,6 +22,7 @@ struct Measurement {
     std::uint32_t blocks = 0;
     std::uint32_t sequence = 0;
     std::uint32_t call = kNoCallNumber;  // the call that it was measured at
+    std::uint32_t kept = kNotKept;       // where its result is kept, or will be if it is measured now
 };
 
 struct MemoryPart {

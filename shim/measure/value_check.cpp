@@ -29,8 +29,13 @@ void add_before(MeasuredSide& side, CallTensors& own, const MeasuredModel& model
         return;
     }
     if (side.add_if_named(facts)) return;
+    const bool is_constant = facts.is_constant && facts.role == Role::reads && !argument.may_write;
+    const std::uint32_t version = is_constant ? model.constants_changed() : 0;
+    if (is_constant && side.add_if_kept(facts, version)) return;
     if (own.tensors[i].facts == nullptr) look_up(own, model, i);
-    if (own.tensors[i].facts != nullptr) side.add_tensor(facts, own.tensors[i]);
+    if (own.tensors[i].facts == nullptr) return;
+    side.add_tensor(facts, own.tensors[i]);
+    if (is_constant) side.keep_constant(facts, own.tensors[i], version);
 }
 
 }  // namespace
