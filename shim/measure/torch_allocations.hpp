@@ -9,8 +9,8 @@ namespace aoti_dbg {
 /// Starts to watch, once per process. Call it when the allocator's library is loaded.
 void watch_torch_allocations();
 
-/// True if the allocator reports what it hands out. Otherwise, nothing tells when freed memory has a new owner:
-/// another allocator is in use, or PyTorch is linked in a way that has no import slot.
+/// True if the allocator reports what it hands out. Otherwise, the library does not learn when freed memory
+/// gets a new owner: another allocator is in use, or PyTorch is linked in a way that has no import slot.
 [[nodiscard]] bool are_allocations_watched();
 
 }  // namespace aoti_dbg

@@ -125,6 +125,15 @@ bool TensorReader::is_same(const KnownTensor& known, const Raw& raw) {
            std::ranges::equal(facts.strides, raw.strides);
 }
 
+void TensorReader::prepare_jobs(const Raw& raw, SeenFacts& facts) {
+    facts.jobs[0] = prepare_job(facts.view(0), Requested::printed);
+    facts.jobs[1] = prepare_job(facts.view(0), Requested::indices);
+    facts.likeness[1] = raw.hash_of_view();
+    // The values of a small tensor are printed in its shape.
+    const bool is_any_shape = facts.is_contiguous && facts.count > kMostValues;
+    facts.likeness[0] = is_any_shape ? raw.hash_of_elements(facts.count) : facts.likeness[1];
+}
+
 const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
     if (used_ >= kPlaces / 2) forget();
     if (known_.empty()) known_.resize(kPlaces);
@@ -173,15 +182,7 @@ const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
             facts->unmeasured = "it has more dimensions than the library can measure on a device";
         facts->has_known_bytes = lies_inside;
         facts->covered_bytes = lies_inside ? *elements * bytes : 0;
-        if (facts->unmeasured.empty() && facts->place == Place::cuda) {
-            facts->jobs[0] = prepare_job(facts->view(0), Requested::printed);
-            facts->jobs[1] = prepare_job(facts->view(0), Requested::indices);
-            facts->likeness[1] = raw.hash_of_view();
-            // The values of a small tensor are printed in its shape.
-            facts->likeness[0] = facts->is_contiguous && facts->count > kMostValues
-                                     ? raw.hash_of_elements(facts->count)
-                                     : facts->likeness[1];
-        }
+        if (facts->unmeasured.empty() && facts->place == Place::cuda) prepare_jobs(raw, *facts);
     }
     known_[place] = {hash, raw.dtype_code, raw.device_type, std::move(facts)};
     ++used_;

@@ -82,6 +82,7 @@ class TensorReader {
     };
     using Table = std::vector<KnownTensor>;
     static bool is_same(const KnownTensor& known, const Raw& raw);
+    static void prepare_jobs(const Raw& raw, SeenFacts& facts);
     static std::int64_t needed_storage(const ShimApi& api, const Raw& raw);
     const SeenFacts* facts_of(const ShimApi& api, const Raw& raw);
 
