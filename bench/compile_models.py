@@ -91,6 +91,28 @@ def linear(torch, device):
     return models.Case(model, (torch.randn(6, 12),), dynamic_shapes=(rows,))
 
 
+def bert(torch, device):
+    """BERT with random weights, in the sizes of the transformer. Only this model needs the package transformers."""
+    import models
+    import transformers
+
+    layers, width = (6, 512) if device == "cuda" else (2, 64)
+    config = transformers.BertConfig(hidden_size=width, num_hidden_layers=layers, num_attention_heads=width // 64,
+                                     intermediate_size=4 * width)  # fmt: skip
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bert = transformers.BertModel(config, add_pooling_layer=False)
+
+        def forward(self, tokens):
+            return self.bert(input_ids=tokens).last_hidden_state
+
+    net = Net().half() if device == "cuda" else Net()
+    shape = (4, 128) if device == "cuda" else (2, 16)
+    return models.Case(net, (torch.randint(0, 1000, shape),))
+
+
 def pointwise(torch, device, on_a_cpu=24):
     """One kernel that reads and writes 1 GiB on a GPU or 64 MiB on a CPU, so only bandwidth counts."""
     import models
@@ -108,7 +130,7 @@ def pointwise_256(torch, device):
 
 
 MODELS = {"transformer": transformer, "transformer_512": transformer_512, "mixed": mixed, "linear": linear,
-          "pointwise": pointwise, "pointwise_256": pointwise_256}  # fmt: skip
+          "bert": bert, "pointwise": pointwise, "pointwise_256": pointwise_256}  # fmt: skip
 for _name in ("linear_softmax", "frozen_conv", "dynamic_batch", "indices_and_masks", "masked_attention", "custom_op",
               "cat_100", "views_and_bits"):  # fmt: skip
     MODELS[_name] = of_tests(_name)

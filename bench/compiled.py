@@ -22,10 +22,10 @@ _FILES = {"AOTI_DBG_LOG": "{folder}/log", "AOTI_DBG_OUT": "{folder}/out"}
 VARIANTS = (
     ("bare", False, {}, None),
     ("level 0", True, {"AOTI_DBG_LEVEL": "0"}, 1.01),
-    ("level 3 into a file", True, {"AOTI_DBG_LEVEL": "3", **_FILES}, 1.10),
-    ("level 2", True, {"AOTI_DBG_LEVEL": "2", **_FILES}, 2.5),
-    ("level 2, everything (AOTI_DBG_REUSE=off)", True, {"AOTI_DBG_LEVEL": "2", "AOTI_DBG_REUSE": "off", **_FILES}, None),
-    ("findings alone (AOTI_DBG_CHECK=nan)", True, {"AOTI_DBG_CHECK": "nan", **_FILES}, None),
+    ("names (level 3 into a file)", True, {"AOTI_DBG_LEVEL": "3", **_FILES}, 1.10),
+    ("statistics (level 2)", True, {"AOTI_DBG_LEVEL": "2", **_FILES}, 2.5),
+    ("statistics without reuse (AOTI_DBG_REUSE=off)", True, {"AOTI_DBG_LEVEL": "2", "AOTI_DBG_REUSE": "off", **_FILES}, None),
+    ("NaN check (AOTI_DBG_CHECK=nan)", True, {"AOTI_DBG_CHECK": "nan", **_FILES}, None),
     ("armed (AOTI_DBG_TRIAGE=1)", True, {"AOTI_DBG_TRIAGE": "1", **_FILES}, None),
     ("PyTorch's printer, level 2 into a file", False, {PRINTER: "2"}, None),
 )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 
-# The subject of a limit: the figure itself, its difference from the baseline, or its ratio to the baseline.
-VALUE, ADDED, RATIO = "value", "added", "ratio"
+# The subject of a limit: the figure itself, its difference from the baseline, its ratio to the baseline, or the
+# median of its ratios to the baseline of the same turn.
+VALUE, ADDED, RATIO, PAIRED = "value", "added", "ratio", "paired"
 # For saved tensors the limit is a minimum: share of the file system's own rate, speedup over PyTorch, or
 # GB/s.
 SHARE, FASTER, RATE = "share", "faster", "rate"
@@ -44,6 +45,8 @@ class Group:
     needs_torch: bool
     variants: tuple[Variant, ...]
     room: int = 0  # bytes that a process may leave; such a group is measured in each place
+    # The processes of a turn start together, and then measure one after the other. Their command has {ready}.
+    together: bool = False
 
 
 # OpenMP's threads spin while they wait, so on a busy machine only that would be measured. Inductor's kernels
@@ -79,6 +82,8 @@ _IMPORT = ("{python}", "-c", "import time; begin = time.perf_counter_ns(); impor
 _SHAPES = {
     ("transformer", "cuda"): ("half", "4", "128", "512"),
     ("transformer", "cpu"): ("float", "2", "16", "64"),
+    ("bert", "cuda"): ("tokens", "4", "128"),
+    ("bert", "cpu"): ("tokens", "2", "16"),
     ("transformer_512", "cpu"): ("float", "4", "128", "512"),
     ("pointwise", "cuda"): ("float", str(1 << 28)),
     ("pointwise", "cpu"): ("float", str(1 << 24)),
@@ -91,18 +96,17 @@ def _model(package: str, device: str, length: str = "{seconds}") -> tuple[str, .
     return ("{gpu}/model_bench", "{packages}/" + f"{device}/{package}.pt2", device, dtype, length, *shape)
 
 
-def _transformer(device: str, limits: bool) -> tuple[Variant, ...]:
+def _transformer(device: str) -> tuple[Variant, ...]:
+    """Options that the family cost does not have."""
     released = _model("transformer-released", device)
     timeline = Variant("timeline (AOTI_DBG_TIMELINE=1)", released, True, {**_ONE_THREAD, **_TIMELINE}, limit=(RATIO, 1.15))
+    on_gpu = device == "cuda"
     return (
         Variant("as released", released, False, _ONE_THREAD),
-        Variant("level 0", released, True, {**_ONE_THREAD, **_OFF}, limit=(RATIO, 1.01) if limits else None),
-        Variant(_FILTER, released, True, {**_ONE_THREAD, **_NOTHING_SELECTED}, limit=(RATIO, 1.01) if limits else None),
-        Variant("level 3 into a file", released, True, {**_ONE_THREAD, **_LEVEL_3}, True,
-                limit=(RATIO, 1.05) if limits else None),
+        Variant(_FILTER, released, True, {**_ONE_THREAD, **_NOTHING_SELECTED}, limit=(RATIO, 1.01) if on_gpu else None),
         Variant("one call of the first run captured", released, True, {**_ONE_THREAD, **_ONE_CAPTURED},
-                limit=(RATIO, 1.1) if limits else None),
-        *([timeline] if device == "cuda" else []),
+                limit=(RATIO, 1.1) if on_gpu else None),
+        *([timeline] if on_gpu else []),
         Variant("PyTorch's printer, level 3 into a file", _model("transformer-printer", device), False, _ONE_THREAD),
     )
 
@@ -128,25 +132,34 @@ def _armed(device: str) -> tuple[Variant, ...]:
     )  # fmt: skip
 
 
-def _level_2(model: str, device: str, length: str, printer_length: str, limits: tuple = ()) -> tuple[Variant, ...]:
+# The targets of what each option costs, in the order of the rows of _cost. A 1 GiB tensor has only bandwidth to pay.
+_TARGETS = {"level 0": 1.0, "names": 1.03, "armed": 1.05, "nan": 1.15, "statistics": 1.3, "bits": 2.0}
+_TARGETS_1_GIB = {"level 0": 1.0, "statistics": 2.2, "everything": 2.2}
+
+
+def _cost(model: str, device: str, length: str, printer_length: str, targets: dict) -> tuple[Variant, ...]:
     """Lengths are rounds times runs, which limits the output."""
-    released = _model(f"{model}-released", device, length)
-    printer = _model(f"{model}-statistics", device, printer_length)
+    released = _model(f"{model}-released", device, "turn:{ready}:" + length)
+    printer = _model(f"{model}-statistics", device, "turn:{ready}:" + printer_length)
     files = {**_ONE_THREAD, "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OUT": "{scratch}/out"}
     level_2 = {**files, "AOTI_DBG_LEVEL": "2"}
-    reach = [(RATIO, limit) for limit in limits] or [None, None]
-    variants = [
+    limit = {option: (PAIRED, target) for option, target in targets.items()}.get
+    blocking = Variant("CUDA_LAUNCH_BLOCKING=1", released, False, {**_ONE_THREAD, "CUDA_LAUNCH_BLOCKING": "1"})
+    return (
         Variant("as released", released, False, _ONE_THREAD),
-        Variant("level 2", released, True, level_2, True, True, reach[0]),
-        Variant("level 2, everything (AOTI_DBG_REUSE=off)", released, True, {**level_2, "AOTI_DBG_REUSE": "off"}, True,
-                True, reach[1]),
-        Variant("findings alone (AOTI_DBG_CHECK=nan)", released, True, {**files, "AOTI_DBG_CHECK": "nan"}),
-        Variant("hashes for diff (AOTI_DBG_RECORD=bits)", released, True, {**files, "AOTI_DBG_RECORD": "bits"}, limit=(RATIO, 2.0)),
+        Variant("level 0", released, True, {**_ONE_THREAD, **_OFF}, limit=limit("level 0")),
+        Variant("names (level 3 into a file)", released, True, {**files, "AOTI_DBG_LEVEL": "3"}, True, limit=limit("names")),
+        Variant("armed (AOTI_DBG_TRIAGE=1)", released, True, {**files, **_OFF, "AOTI_DBG_TRIAGE": "1"},
+                limit=limit("armed")),
+        Variant("NaN check (AOTI_DBG_CHECK=nan)", released, True, {**files, "AOTI_DBG_CHECK": "nan"}, limit=limit("nan")),
+        Variant("statistics (level 2)", released, True, level_2, True, True, limit("statistics")),
+        Variant("statistics without reuse (AOTI_DBG_REUSE=off)", released, True, {**level_2, "AOTI_DBG_REUSE": "off"},
+                True, True, limit("everything")),
+        Variant("hashes for diff (AOTI_DBG_RECORD=bits)", released, True, {**files, "AOTI_DBG_RECORD": "bits"},
+                limit=limit("bits")),
+        *([blocking] if device == "cuda" else []),
         Variant("PyTorch's printer, level 2 into a file", printer, False, _ONE_THREAD),
-    ]  # fmt: skip
-    if device == "cuda":
-        variants.append(Variant("CUDA_LAUNCH_BLOCKING=1", released, False, {**_ONE_THREAD, "CUDA_LAUNCH_BLOCKING": "1"}))
-    return tuple(variants)
+    )  # fmt: skip
 
 
 def _level_1(model: str, device: str, runs: int, linked: dict, written: dict) -> tuple[Variant, ...]:
@@ -198,8 +211,20 @@ GROUPS = (
         Variant("level 0", _IMPORT, True, _OFF, limit=(ADDED, 20)),
         Variant("level 2", _IMPORT, True, {**_LEVEL_3, "AOTI_DBG_LEVEL": "2"}, limit=(ADDED, 20)),
     )),
+    Group("cost-cpu:transformer", "Cost: transformer of 2 layers, fp32, width 64, on one CPU thread, a run", "us", False,
+          True, _cost("transformer", "cpu", "300x1", "100x1", {}), together=True),
+    Group("cost-cpu:bert", "Cost: BERT of 2 layers, fp32, width 64, on one CPU thread, a run", "us", False, True,
+          _cost("bert", "cpu", "300x1", "100x1", {}), together=True),
+    Group("cost-cpu:pointwise", "Cost: relu(x) * 2 + 1 on 64 MiB of fp32, on one CPU thread, a run", "ms", False, True,
+          _cost("pointwise", "cpu", "30x1", "10x1", {}), together=True),
+    Group("cost:transformer", "Cost: transformer of 8 layers, fp16, width 512, batch 4 of 128 tokens, on the GPU, a run",
+          "ms", True, True, _cost("transformer", "cuda", "21x20", "3x4", _TARGETS), together=True),
+    Group("cost:bert", "Cost: BERT of 6 layers, fp16, width 512, batch 4 of 128 tokens, on the GPU, a run", "ms", True,
+          True, _cost("bert", "cuda", "21x20", "3x4", _TARGETS), together=True),
+    Group("cost:pointwise", "Cost: relu(x) * 2 + 1 on 1 GiB of fp32, on the GPU, a run", "ms", True, True,
+          _cost("pointwise", "cuda", "21x20", "3x4", _TARGETS_1_GIB), together=True),
     Group("transformer-cpu", "Transformer of 2 layers, fp32, width 64, on one CPU thread, a run", "us", False, True,
-          _transformer("cpu", False)),
+          _transformer("cpu")),
     Group("empty-kernels", "Loop of empty kernels on the GPU, CUDA runtime, a launch", "us", True, False, (
         Variant("bare", _EMPTY),
         Variant("level 0", _EMPTY, True, _OFF),
@@ -207,13 +232,9 @@ GROUPS = (
         Variant("level 3 into a file (scope all)", _EMPTY, True, _ALL, True),
     )),
     Group("transformer", "Transformer of 8 layers, fp16, width 512, batch 4 of 128 tokens, on the GPU, a run", "ms",
-          True, True, _transformer("cuda", True)),
+          True, True, _transformer("cuda")),
     Group("triage", "Armed for a crash: transformer of 8 layers, fp16, width 512, batch 4 of 128 tokens, on the GPU, a run",
           "ms", True, True, _armed("cuda")),
-    Group("level-2:transformer-cpu", "Level 2: transformer of 2 layers, fp32, width 64, on one CPU thread, a run", "us",
-          False, True, _level_2("transformer", "cpu", "300x1", "100x1")),
-    Group("level-2:pointwise-cpu", "Level 2: relu(x) * 2 + 1 on 64 MiB of fp32, on one CPU thread, a run", "ms",
-          False, True, _level_2("pointwise", "cpu", "30x1", "10x1")),
     Group("save:small-cpu", "Level 1: transformer of 2 layers, fp32, width 64, on one CPU thread, 20 runs", "s", False,
           True, _level_1("transformer", "cpu", 20, *_MANY_SMALL), room=1 << 30),
     Group("save:transformer-cpu",
@@ -224,8 +245,4 @@ GROUPS = (
           "s", True, True, _level_1("transformer", "cuda", 8, *_MANY_SMALL), room=6 << 30),
     Group("save:pointwise", "Level 1: relu(x) * 2 + 1 on 1 GiB of fp32, on the GPU, 2 runs", "s", True, True,
           _level_1("pointwise", "cuda", 2, *_FEW_LARGE), room=13 << 30),
-    Group("level-2:transformer", "Level 2: transformer of 8 layers, fp16, width 512, 4 of 128 tokens, on the GPU",
-          "ms", True, True, _level_2("transformer", "cuda", "31x20", "5x4", (1.3, 1.7))),
-    Group("level-2:pointwise", "Level 2: relu(x) * 2 + 1 on 1 GiB of fp32, on the GPU, a run", "ms", True, True,
-          _level_2("pointwise", "cuda", "31x20", "5x4", (2.6, 3.2))),
 )  # fmt: skip

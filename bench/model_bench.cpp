@@ -1,11 +1,14 @@
 // Times one run of an AOTInductor package in a C++ program on LibTorch. It must not use the library.
-//   model_bench PACKAGE.pt2 cpu|cuda float|half LENGTH D0 [D1...]
+//   model_bench PACKAGE.pt2 cpu|cuda float|half|tokens LENGTH D0 [D1...]
 // D0, D1, ... is the input's shape. LENGTH is seconds, or ROUNDSxRUNS where each run leaves much behind. A
-// round ends with a device synchronization, and the program prints the median. each:RUNS gives each run its
+// round ends with a device synchronization, and the program prints the median. turn:FD:ROUNDSxRUNS warms up,
+// writes a line to FD and measures only when a line arrives on standard input. each:RUNS gives each run its
 // own input without warm-up and prints the start time. apart:RUNS also gives each run its own directory.
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #include <torch/cuda.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +16,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,6 +26,8 @@ namespace {
 
 // About 10 ms per round on a GPU: long compared with the final wait, and short enough for hundreds of rounds.
 constexpr int kRunsOnGpu = 20;
+// Any vocabulary has as many.
+constexpr std::int64_t kTokens = 1000;
 
 struct Model {
     torch::inductor::AOTIModelPackageLoader loader;
@@ -30,7 +36,8 @@ struct Model {
     std::vector<std::int64_t> shape;
 
     [[nodiscard]] at::Tensor input() const {
-        return at::randn(shape, at::device(cuda ? at::kCUDA : at::kCPU).dtype(type));
+        const at::TensorOptions options = at::device(cuda ? at::kCUDA : at::kCPU).dtype(type);
+        return type == at::kLong ? at::randint(0, kTokens, shape, options) : at::randn(shape, options);
     }
 };
 
@@ -52,12 +59,24 @@ void run_each_once(Model& model, int runs, bool apart) {
     if (model.cuda) torch::cuda::synchronize();
 }
 
+at::ScalarType type_named(const char* name) {
+    if (std::strcmp(name, "tokens") == 0) return at::kLong;
+    return std::strcmp(name, "half") == 0 ? at::kHalf : at::kFloat;
+}
+
+/// Lets the processes of a turn start together and measure alone.
+void wait_for_turn(int ready) {
+    if (write(ready, "\n", 1) != 1 || std::getchar() == EOF) throw std::runtime_error("no turn");
+}
+
 double time_runs(Model& model, const char* length) {
     const bool cuda = model.cuda;
     const at::Tensor input = model.input();
     int runs = cuda ? kRunsOnGpu : 1;
     int rounds = 0;
-    const bool is_counted = std::sscanf(length, "%dx%d", &rounds, &runs) == 2;
+    int ready = -1;
+    const bool takes_turns = std::sscanf(length, "turn:%d:%dx%d", &ready, &rounds, &runs) == 3;
+    const bool is_counted = takes_turns || std::sscanf(length, "%dx%d", &rounds, &runs) == 2;
     const auto round = [&] {
         for (int i = 0; i < runs; ++i)
             model.loader.run({input});
@@ -66,6 +85,7 @@ double time_runs(Model& model, const char* length) {
     if (is_counted) {
         round();
         round();
+        if (takes_turns) wait_for_turn(ready);
         return bench::median_of_rounds(rounds, runs, round);
     }
     // Clocks, caches and the allocator settle within a fifth of the time. That part also shows how many
@@ -87,8 +107,8 @@ double time_runs(Model& model, const char* length) {
 int main(int argc, char** argv) {
     if (argc < 6) {
         std::fprintf(stderr,
-                     "usage: model_bench PACKAGE.pt2 cpu|cuda float|half "
-                     "SECONDS|ROUNDSxRUNS|each:RUNS|apart:RUNS D0 [D1...]\n");
+                     "usage: model_bench PACKAGE.pt2 cpu|cuda float|half|tokens "
+                     "SECONDS|ROUNDSxRUNS|turn:FD:ROUNDSxRUNS|each:RUNS|apart:RUNS D0 [D1...]\n");
         return 2;
     }
     std::vector<std::int64_t> shape;
@@ -97,7 +117,7 @@ int main(int argc, char** argv) {
     try {
         const c10::InferenceMode guard;
         Model model{torch::inductor::AOTIModelPackageLoader(argv[1]), std::strcmp(argv[2], "cuda") == 0,
-                    std::strcmp(argv[3], "half") == 0 ? at::kHalf : at::kFloat, shape};
+                    type_named(argv[3]), shape};
         int runs = 0;
         const bool apart = std::sscanf(argv[4], "apart:%d", &runs) == 1;
         if (apart || std::sscanf(argv[4], "each:%d", &runs) == 1)

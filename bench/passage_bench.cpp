@@ -1,6 +1,6 @@
 // Measures one call through a stub in one process, without a driver: an empty function, called directly or
 // through its stub. Environment variables configure the library. It asserts nothing.
-//   passage_bench direct|stub ROUNDS
+//   passage_bench direct|stub ROUNDS [CALLS]
 #include <unistd.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr int kCalls = 20000;  // per round, about 2 MB of lines at level 3
+constexpr int kCalls = 20000;  // per round by default, about 2 MB of lines at level 3
 
 extern "C" __attribute__((noinline)) int do_nothing(void*, void*, void*, void*, double, double) {
     asm volatile("");
@@ -34,12 +34,13 @@ void* stub_before_nothing() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 3) return 2;
+    if (argc != 3 && argc != 4) return 2;
+    const int calls = argc == 4 ? std::atoi(argv[3]) : kCalls;
     aoti_dbg::ensure_process_ready();
     void* address = std::strcmp(argv[1], "stub") == 0 ? stub_before_nothing() : nullptr;
     Function volatile function = address != nullptr ? reinterpret_cast<Function>(address) : &do_nothing;
-    bench::report(bench::median_of_rounds(std::atoi(argv[2]), kCalls, [&] {
-        for (int call = 0; call < kCalls; ++call)
+    bench::report(bench::median_of_rounds(std::atoi(argv[2]), calls, [&] {
+        for (int call = 0; call < calls; ++call)
             function(nullptr, nullptr, nullptr, nullptr, 1.0, 1.0);
     }));
     aoti_dbg::end_process();

@@ -19,32 +19,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 import groups
 import measured
 import saving
 import table
-
-
-# The limit for one process. None should take more than about ten seconds.
-TIMEOUT_SECONDS = 90
-
-
-class BenchError(Exception):
-    pass
-
-
-def end_of(path: pathlib.Path, size: int = 1500) -> str:
-    """A program's last output explains its end."""
-    with path.open("rb") as stream:
-        stream.seek(max(0, path.stat().st_size - size))
-        return stream.read().decode(errors="replace")
-
-
-def said(scratch: pathlib.Path) -> str:
-    return end_of(scratch / "stderr")
+from process import BenchError, Process, end_of
 
 
 def describe_machine(torch_python: str) -> dict:
@@ -73,6 +54,8 @@ def describe_machine(torch_python: str) -> dict:
 
 
 class Runner:
+    """Runs the variants of a group: start, wait_until_ready, finish."""
+
     def __init__(self, arguments: argparse.Namespace):
         self.library = arguments.library.resolve()
         self.scratch = arguments.scratch
@@ -81,6 +64,8 @@ class Runner:
         self.measured: dict[str, dict] = {}
         self.sizes: dict[str, list[int]] = {}  # of the files that it wrote
         self.place: saving.Place | None = None
+        self.results: list[dict] = []  # of all groups
+        self.running: dict[str, tuple[Process, str | None, int | None]] = {}
         self.folders = {
             "bench": str(arguments.bench.resolve()),
             "gpu": str(arguments.programs.resolve()),
@@ -95,74 +80,75 @@ class Runner:
             if name != "LD_PRELOAD" and not name.startswith(("AOTI_DBG_", "AOT_INDUCTOR_"))
         }
 
-    def run(self, variant: groups.Variant) -> float:
-        """Return nanoseconds: the program's own value, or the time to save. Removes all output."""
+    def start(self, variant: groups.Variant, takes_turns: bool, kept: contextlib.ExitStack) -> None:
+        """`kept` ends the process and removes all its output."""
         self.scratch.mkdir(parents=True, exist_ok=True)
-        with contextlib.ExitStack() as kept:
-            scratch = pathlib.Path(kept.enter_context(tempfile.TemporaryDirectory(dir=self.scratch)))
-            folders = {**self.folders, "scratch": str(scratch), "sizes": str(scratch / "sizes")}
-            if variant.saves:
-                folders["save"] = kept.enter_context(self.place.folder())
-            if variant.files_of:
-                if variant.files_of not in self.sizes:
-                    raise BenchError(f"there are no files of '{variant.files_of}'")
-                (scratch / "sizes").write_text("".join(f"{size}\n" for size in self.sizes[variant.files_of]))
-            environment = dict(self.environment)
-            for name, value in variant.environment.items():
-                environment[name] = value.format(**folders)
-            preloaded = [variant.preload_first.format(**folders)] * bool(variant.preload_first)
-            preloaded += [str(self.library)] * variant.preload
-            if preloaded:
-                environment["LD_PRELOAD"] = " ".join(preloaded)
-            command = [part.format(**folders) for part in variant.command]
-            self.execute(command, environment, scratch, folders.get("save"))
-            log = scratch / "log"
-            written = log.stat().st_size if log.exists() else 0
-            if (written > 0) != variant.lines:
-                raise BenchError(f"left {written} bytes of launch lines: it measured something else: {said(scratch)}")
-            if variant.saves:
-                return self.time_to_disk(variant, scratch, pathlib.Path(folders["save"]))
-            if variant.counted and variant.name not in self.measured:
-                found = measured.measured_in_a_run(scratch / "out" / "events.jsonl")
-                if not found or not found["tensors"]:
-                    raise BenchError(f"measured nothing: {said(scratch)}")
-                self.measured[variant.name] = found
-            return self.last_value(scratch / "stdout")
-
-    @staticmethod
-    def execute(command: list[str], environment: dict, scratch: pathlib.Path, folder: str | None) -> None:
-        # Standard output is a file for all variants, because the compared printer writes there.
-        with (scratch / "stdout").open("wb") as stdout, (scratch / "stderr").open("wb") as stderr:
-            process = subprocess.Popen(
-                command, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=folder
+        scratch = pathlib.Path(kept.enter_context(tempfile.TemporaryDirectory(dir=self.scratch)))
+        folders = {**self.folders, "scratch": str(scratch), "sizes": str(scratch / "sizes")}
+        if variant.saves:
+            folders["save"] = kept.enter_context(self.place.folder())
+        if variant.files_of:
+            if variant.files_of not in self.sizes:
+                raise BenchError(f"there are no files of '{variant.files_of}'")
+            (scratch / "sizes").write_text("".join(f"{size}\n" for size in self.sizes[variant.files_of]))
+        environment = dict(self.environment)
+        for name, value in variant.environment.items():
+            environment[name] = value.format(**folders)
+        preloaded = [variant.preload_first.format(**folders)] * bool(variant.preload_first)
+        preloaded += [str(self.library)] * variant.preload
+        if preloaded:
+            environment["LD_PRELOAD"] = " ".join(preloaded)
+        own = ready = None
+        if takes_turns:
+            own, ready = os.pipe()
+            kept.callback(os.close, own)
+            folders["ready"] = str(ready)
+        command = [part.format(**folders) for part in variant.command]
+        try:
+            process = kept.enter_context(
+                contextlib.closing(Process(command, environment, scratch, folders.get("save"), ready))
             )
-            # A wait with a timeout would poll every 50 ms, too coarse to time the end of the process.
-            timer = threading.Timer(TIMEOUT_SECONDS, process.kill)
-            timer.start()
-            try:
-                status = process.wait()
-                in_time = timer.is_alive()
-            finally:
-                timer.cancel()
-                process.kill()
-                process.wait()
-        if status != 0:
-            how = f"ended with {status}" if in_time else f"was not done after {TIMEOUT_SECONDS} s"
-            raise BenchError(f"{' '.join(command)} {how}: {said(scratch)}")
+        finally:
+            if ready is not None:
+                os.close(ready)
+        self.running[variant.name] = process, folders.get("save"), own
 
-    def time_to_disk(self, variant: groups.Variant, scratch: pathlib.Path, folder: pathlib.Path) -> float:
+    def wait_until_ready(self, variant: groups.Variant) -> None:
+        process, _, own = self.running[variant.name]
+        if own is not None:
+            process.wait_until_ready(own)
+
+    def finish(self, variant: groups.Variant) -> float:
+        """Return nanoseconds: the program's own value, or the time to save."""
+        process, folder, _ = self.running.pop(variant.name)
+        process.finish()
+        scratch = process.scratch
+        log = scratch / "log"
+        written = log.stat().st_size if log.exists() else 0
+        if (written > 0) != variant.lines:
+            raise BenchError(f"left {written} bytes of launch lines: it measured something else: {process.said()}")
+        if variant.saves:
+            return self.time_to_disk(variant, process, pathlib.Path(folder))
+        if variant.counted and variant.name not in self.measured:
+            found = measured.measured_in_a_run(scratch / "out" / "events.jsonl")
+            if not found or not found["tensors"]:
+                raise BenchError(f"measured nothing: {process.said()}")
+            self.measured[variant.name] = found
+        return self.last_value(scratch / "stdout")
+
+    def time_to_disk(self, variant: groups.Variant, process: Process, folder: pathlib.Path) -> float:
         """Return the nanoseconds from the start of the first run."""
         end = self.place.sync()
-        start = saving.started(scratch / "stdout")
+        start = saving.started(process.scratch / "stdout")
         if variant.saves == groups.LEVEL_1:
             found = saving.by_level_1(folder)
         elif variant.saves == groups.PYTORCH:
-            found = saving.by_pytorch(scratch / "stdout")
+            found = saving.by_pytorch(process.scratch / "stdout")
         else:
             sizes = self.sizes.get(variant.files_of, [])
             found = saving.Saved(len(sizes), sizes)
         if start is None or found is None:
-            raise BenchError(f"did not save all of it: {said(scratch)}")
+            raise BenchError(f"did not save all of it: {process.said()}")
         self.sizes[variant.name] = found.sizes
         if found.sizes:
             self.measured[variant.name] = found.counts()
@@ -179,41 +165,60 @@ class Runner:
         raise BenchError(f"no value in what was printed: {lines[-3:]}")
 
 
+def take_turn(group: groups.Group, runner: Runner, failed: dict[str, str]) -> dict[str, float]:
+    """Return a value of each variant that has not failed. Processes that start together still measure alone."""
+    found: dict[str, float] = {}
+    batches = [group.variants] if group.together else [(variant,) for variant in group.variants]
+    for batch in batches:
+        with contextlib.ExitStack() as kept:
+            steps = (
+                lambda variant: runner.start(variant, group.together, kept),
+                runner.wait_until_ready,
+                lambda variant: found.update({variant.name: runner.finish(variant)}),
+            )
+            for step in steps:
+                for variant in batch:
+                    if variant.name in failed:
+                        continue
+                    try:
+                        step(variant)
+                    except (BenchError, OSError) as error:
+                        if variant is group.variants[0]:
+                            raise BenchError(f"'{variant.name}': {error}") from error
+                        failed[variant.name] = str(error)
+    return found
+
+
 def measure(group: groups.Group, runner: Runner, repetitions: int, at_most: float) -> tuple[list[list], dict[str, str]]:
     """Return the values of each variant, and why some have none."""
-    found: list[list[float]] = [[] for _ in group.variants]
+    turns: list[dict[str, float]] = []
     failed: dict[str, str] = {}
     runner.measured, runner.sizes = {}, {}
     started = time.monotonic()
     # The first turn does not count, because files and caches are cold.
-    for turn in range(repetitions + 1):
+    take_turn(group, runner, failed)
+    for turn in range(1, repetitions + 1):
         began = time.monotonic()
-        for values, variant in zip(found, group.variants):
-            if variant.name in failed:
-                continue
-            try:
-                value = runner.run(variant)
-            except (BenchError, OSError) as error:
-                if variant is group.variants[0]:
-                    raise BenchError(f"'{variant.name}': {error}") from error
-                failed[variant.name] = str(error)
-                values.clear()
-                continue
-            if turn > 0:
-                values.append(value)
+        turns.append(take_turn(group, runner, failed))
         now = time.monotonic()
-        if turn > 0:
-            print(f"   {group.key}: repetition {turn} of {repetitions}", file=sys.stderr, flush=True)
-        if 0 < turn < repetitions and now - started + now - began > at_most:
+        print(f"   {group.key}: repetition {turn} of {repetitions}", file=sys.stderr, flush=True)
+        if turn < repetitions and now - started + now - began > at_most:
             print(f"   {group.key}: no more than {turn}, for {at_most:g} s are over", file=sys.stderr, flush=True)
             break
-    return found, failed
+    names = [variant.name for variant in group.variants]
+    return [[] if name in failed else [turn[name] for turn in turns] for name in names], failed
 
 
-def available(group: groups.Group, arguments: argparse.Namespace) -> bool:
-    if group.needs_gpu != (arguments.gpu and group.needs_gpu):
-        return False
-    return not group.needs_torch or (arguments.programs / "model_bench").exists()
+def missing_for(group: groups.Group, arguments: argparse.Namespace) -> str:
+    """Return what a group lacks, or an empty text."""
+    if group.needs_gpu and not arguments.gpu:
+        return "a GPU"
+    if group.needs_torch and not (arguments.programs / "model_bench").exists():
+        return "LibTorch"
+    for part in group.variants[0].command:
+        if part.startswith("{packages}") and not pathlib.Path(part.format(packages=arguments.packages)).exists():
+            return f"{pathlib.Path(part).name}, which was not compiled"
+    return ""
 
 
 def measure_in(place: saving.Place | None, group: groups.Group, runner: Runner, machine: dict,
@@ -252,6 +257,7 @@ def measure_in(place: saving.Place | None, group: groups.Group, runner: Runner, 
     with arguments.results.open("a") as stream:
         stream.write(json.dumps(result) + "\n")
     print(table.group_table(result) + "\n", flush=True)
+    runner.results.append(result)
     for name, why in failed.items():
         print(f"failed: {title}: '{name}': {why}\n", flush=True)
     return 1 if failed else 0
@@ -263,15 +269,20 @@ def measure_all(places: list[saving.Place], runner: Runner, machine: dict, argum
     for group in groups.GROUPS:
         if arguments.only and not {group.key, group.key.partition(":")[0]} & set(arguments.only):
             continue
-        if not available(group, arguments):
+        if missing := missing_for(group, arguments):
             # A group requested by name must not be skipped silently. One of a family may be skipped if it
             # needs a GPU.
             if group.key in arguments.only or (arguments.only and arguments.gpu >= group.needs_gpu):
                 status = 1
-            print(f"not measured: {group.title}: {'needs a GPU' if group.needs_gpu else 'needs LibTorch'}\n")
+            print(f"not measured: {group.title}: needs {missing}\n")
             continue
         for place in places if group.room else [None]:
             status |= measure_in(place, group, runner, machine, arguments)
+    for family in ("cost:", "cost-cpu:"):
+        measured_here = [result for result in runner.results if result["group"].startswith(family)]
+        if len(measured_here) > 1:
+            print(f"**{family[:-1]}: ratios to {measured_here[0]['rows'][0]['name']}, median of pairs and lowest pair**\n")
+            print(table.cost_table(measured_here) + "\n", flush=True)
     return status
 
 
@@ -294,10 +305,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1.5, help="how long a model is measured in each process")
     parser.add_argument("--save-to", type=pathlib.Path, action="append", metavar="FOLDER",
                         help="where tensors are saved; may be given again (the scratch folder)")  # fmt: skip
-    parser.add_argument("--write-docs", type=pathlib.Path, metavar="PAGE", help="only write the figures into PAGE")
+    parser.add_argument("--write-docs", type=pathlib.Path, metavar="DOCS",
+                        help="only write the figures into the pages of the folder DOCS")  # fmt: skip
     arguments = parser.parse_args()
     if arguments.write_docs:
-        table.write_docs(arguments.results, arguments.write_docs)
+        results = table.read_results(arguments.results)
+        table.write_docs(results, arguments.write_docs / "internals" / "benchmarks.md")
+        table.write_costs(results, arguments.write_docs / "explanation" / "costs.md")
         return 0
 
     machine = describe_machine(arguments.torch_python)

@@ -105,8 +105,8 @@ class Bench {
         kind<__half>(DType::float16);
         both(DType::bfloat16, "");
         kind<signed char>(DType::int8);
-        for (const DType dtype :
-             {DType::int16, DType::int32, DType::int64, DType::float64, DType::complex64, DType::boolean})
+        for (const DType dtype : {DType::uint8, DType::int16, DType::uint16, DType::int32, DType::int64,
+                                  DType::float64, DType::complex64, DType::boolean, DType::float4_e2m1fn_x2})
             both(dtype, "");
         transposed();
         std::printf("\n%-44s %9s %9s\n", "us a launch, 500 in a row", "stream", "graph");
@@ -116,15 +116,21 @@ class Bench {
                 launches(bytes, tensors, kPrinted);
         for (const Requested requested :
              {Requested::findings, kPrinted, kPrinted | Requested::indices, kAll}) {
+            launches(1ULL << 12U, 3, requested);
             launches(1ULL << 16U, 3, requested);
             launches(10000, 3, requested);
+            launches(1ULL << 19U, 3, requested);
         }
         std::printf("\n");
         clear_bits<<<1024, 256>>>(static_cast<unsigned*>(data_), kBytes / 4, 0x08080808U);
         both(DType::float8_e4m3fn, "");
+        both(DType::float8_e5m2, "");
         both(DType::float8_e5m2fnuz, "");
+        both(DType::float8_e8m0fnu, "");
+        bandwidth(DType::float8_e4m3fn, "findings", Requested::findings);
         mask_halves<<<1024, 256>>>(static_cast<__half*>(data_), kBytes / 2);
         both(DType::float16, "half -Inf: ");
+        bandwidth(DType::float16, "half -Inf: findings", Requested::findings);
     }
 
   private:
@@ -153,8 +159,8 @@ class Bench {
         bandwidth(dtype, "printed, indices, hash", kAll);
     }
 
-    void line(DType dtype, const char* what, double ms) const {
-        const double rate = static_cast<double>(kBytes) / ms / 1e6;
+    void line(DType dtype, const char* what, double ms, double bytes = kBytes) const {
+        const double rate = bytes / ms / 1e6;
         std::printf("%-9.9s %-28s %9.3f %8.0f %7.0f%%\n", dtype_name(dtype), what, ms, rate,
                     100 * rate / copy_rate_);
     }
@@ -188,14 +194,21 @@ class Bench {
     }
 
     void transposed() {
-        const std::int64_t sizes[] = {16384, 16384};
-        const std::int64_t strides[] = {1, 16384};
+        strided("transposed", {16384, 16384}, {1, 16384});
+        strided("ragged, transposed", {16381, 16381}, {1, 16383});
+        strided("rows of 100", {2684354, 25, 4}, {100, 1, 25});
+        strided("every second", {16384, 8192}, {16384, 2});
+    }
+
+    void strided(const std::string& name, const std::vector<std::int64_t>& sizes,
+                 const std::vector<std::int64_t>& strides) {
         for (const auto& [requested, what] :
-             {std::pair(kPrinted, "transposed, printed"),
-              std::pair(kPrinted | Requested::hash, "transposed, printed, hash"),
-              std::pair(kAll, "transposed, everything")}) {
+             {std::pair(kPrinted, ", printed"), std::pair(kPrinted | Requested::hash, ", hash"),
+              std::pair(kPrinted | Requested::indices, ", indices"), std::pair(kAll, ", everything")}) {
             StatisticsLaunch launch = launch_of({data_, DType::float32, sizes, strides}, 1, requested);
-            line(DType::float32, what, median_ms([&] { device_.launch(launch, nullptr); }));
+            const double ms = median_ms([&] { device_.launch(launch, nullptr); });
+            line(DType::float32, (name + what).c_str(), ms,
+                 4 * static_cast<double>(element_count({sizes.data(), sizes.size()})));
         }
     }
 

@@ -1,5 +1,5 @@
-"""Results of run.py as Markdown tables: for the terminal, for result files, and for the section of
-docs/internals/benchmarks.md that is generated. It measures nothing and decides nothing."""
+"""Results of run.py as Markdown tables: for the terminal, for result files, and for the generated sections of
+docs/internals/benchmarks.md and docs/explanation/costs.md. It measures nothing and decides nothing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ import statistics
 
 UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 BEGIN, END = "<!-- begin of generated figures -->", "<!-- end of generated figures -->"
+# The groups whose rows are the same options, so that one table has them all.
+COST_MODELS = {
+    "transformer": "transformer",
+    "bert": "BERT",
+    "pointwise": "`relu(x)*2+1`",
+}
 
 
 def machine_line(machine: dict) -> str:
@@ -25,13 +31,19 @@ def _number(value: float) -> str:
     return f"{value:.4g}" if value < 1000 else f"{value:.0f}"
 
 
-def _against_limit(row: dict, ratio: float, added: float, value: float) -> str:
+def _pairs(row: dict, baseline: dict) -> list[float]:
+    """Return the ratios to the baseline's values of the same turns."""
+    return [value / base for value, base in zip(row["values"], baseline["values"])]
+
+
+def _against_limit(row: dict, found: dict[str, float]) -> str:
     if not row.get("limit"):
         return ""
     kind, limit = row["limit"]
-    found = {"value": value, "added": added, "ratio": ratio}[kind]
-    text = {"value": f"≤ {limit:g}", "added": f"≤ +{limit:g}", "ratio": f"≤ {limit:g}×"}[kind]
-    return f"{text}: {'reached' if found <= limit else 'MISSED'}"
+    text = {"value": f"≤ {limit:g}", "added": f"≤ +{limit:g}", "ratio": f"≤ {limit:g}×", "paired": f"≤ {limit:.2f}×"}[kind]
+    # Targets of pairs have two digits. The third depends on the machine's other load.
+    value = round(found[kind], 2) if kind == "paired" else found[kind]
+    return f"{text}: {'reached' if value <= limit else 'MISSED'}"
 
 
 def _amount(size: int) -> str:
@@ -91,14 +103,15 @@ def saving_table(result: dict) -> str:
     lines = [
         *_heading(result),
         f"| | s, median | lowest to highest | against {rows[0]['name']} | more, s | files | written | MB/s | files/s "
-        "| PyTorch's time over it | what PyTorch's takes more over that | of the file system's rate | reach |",
-        "|---" * 13 + "|",
+        "| PyTorch's time over it | what PyTorch's takes more over that | of the file system's rate "
+        "| the same for the time more | reach |",
+        "|---" * 14 + "|",
     ]
     base = statistics.median(rows[0]["values"])
     pytorch = _median_of(rows, saves="PyTorch")
     for row in rows:
         if not row["values"]:
-            lines.append(f"| {row['name']} | failed |" + " |" * 11)
+            lines.append(f"| {row['name']} | failed |" + " |" * 12)
             continue
         values = [value / UNITS["s"] for value in row["values"]]
         middle = statistics.median(row["values"])
@@ -115,7 +128,8 @@ def saving_table(result: dict) -> str:
             "" if row is rows[0] else f"{middle / base:.3g}×", _number(more / UNITS["s"]) if more else "",
             *_saved(row, middle / UNITS["s"]), f"{found['faster']:.3g}×" if found["faster"] else "",
             f"{(pytorch - base) / more:.3g}×" if found["faster"] and more > 0 else "",
-            f"{found['share']:.0%}" if found["share"] else "", _reach(row, found),
+            f"{found['share']:.0%}" if found["share"] else "",
+            f"{alone / more:.0%}" if alone and more > 0 else "", _reach(row, found),
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -129,25 +143,48 @@ def group_table(result: dict) -> str:
     has_measured = any(row.get("measured") for row in result["rows"])
     lines = [
         *_heading(result),
-        f"| | {unit.replace('us', 'µs')}, median | lowest to highest | against {result['rows'][0]['name']} | more | "
-        + ("tensors measured, of | " if has_measured else "")
-        + "reach |",
-        "|---|---|---|---|---|---|" + "---|" * has_measured,
+        f"| | {unit.replace('us', 'µs')}, median | lowest to highest | against {result['rows'][0]['name']} "
+        "| median of pairs | lowest pair | more | " + ("tensors measured, of | " if has_measured else "") + "reach |",
+        "|---" * (8 + has_measured) + "|",
     ]
     base = statistics.median(result["rows"][0]["values"]) / UNITS[unit]
     for row in result["rows"]:
         if not row["values"]:
-            lines.append(f"| {row['name']} | failed |" + " |" * (4 + has_measured))
+            lines.append(f"| {row['name']} | failed |" + " |" * (6 + has_measured))
             continue
         values = [value / UNITS[unit] for value in row["values"]]
+        pairs = _pairs(row, result["rows"][0])
         middle = statistics.median(values)
-        ratio, added = middle / base, middle - base
-        against = ("", "") if row is result["rows"][0] else (f"{ratio:.3f}×", f"{added:+.3g}")
+        found = {"value": middle, "added": middle - base, "ratio": middle / base, "paired": statistics.median(pairs)}
+        against = ("",) * 4
+        if row is not result["rows"][0]:
+            ratios = (f"{ratio:.3f}×" for ratio in (found["ratio"], found["paired"], min(pairs)))
+            against = (*ratios, f"{found['added']:+.3g}")
         cells = (
             row["name"], _number(middle), f"{_number(min(values))} to {_number(max(values))}", *against,
-            *([_measured(row)] if has_measured else []), _against_limit(row, ratio, added, middle),
+            *([_measured(row)] if has_measured else []), _against_limit(row, found),
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def cost_table(results: list[dict]) -> str:
+    """Return one table for several models: a row for each option, and each model's time and pairs."""
+    models = [result for key in COST_MODELS for result in results if result["group"].partition(":")[2] == key]
+    head, cells = [""], {}
+    for result in models:
+        unit = result["unit"].replace("us", "µs")
+        head += [f"{COST_MODELS[result['group'].partition(':')[2]]}, {unit}", "ratio", "lowest"]
+        for row in result["rows"]:
+            found = cells.setdefault(row["name"], [])
+            if not row["values"]:
+                found += ["failed", "", ""]
+                continue
+            pairs = _pairs(row, result["rows"][0])
+            middle = statistics.median(row["values"]) / UNITS[result["unit"]]
+            found += [_number(middle), f"{statistics.median(pairs):.2f}", f"{min(pairs):.2f}"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines += [f"| {' | '.join([name, *found])} |" for name, found in cells.items()]
     return "\n".join(lines)
 
 
@@ -174,12 +211,26 @@ def tables_in(text: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def write_docs(results: pathlib.Path, page: pathlib.Path) -> None:
+def write_costs(results: list[dict], page: pathlib.Path) -> None:
+    """Write the table of the GPU on which the family cost was measured last. Without one, the page stays."""
+    costs = [result for result in results if result["group"].startswith("cost:")]
+    if not costs:
+        return
+    machine = machine_line(costs[-1]["machine"])
+    newest_of_machine = newest(costs)[machine]
+    when = ", ".join(sorted({result["when"].partition(" ")[0] for result in newest_of_machine}))
+    turns = min(result["repetitions"] for result in newest_of_machine)
+    text = f"{machine}. Measured on {when}, medians of at least {turns} processes.\n\n{cost_table(newest_of_machine)}"
+    before, rest = page.read_text().split(BEGIN)
+    page.write_text(before + BEGIN + "\n" + text + "\n" + END + rest.split(END)[1])
+
+
+def write_docs(results: list[dict], page: pathlib.Path) -> None:
     """New results replace their tables. Tables of other groups and machines stay."""
     before, rest = page.read_text().split(BEGIN)
     old, after = rest.split(END)
     known = tables_in(old)
-    for machine, groups in newest(read_results(results)).items():
+    for machine, groups in newest(results).items():
         for table in map(group_table, groups):
             known.setdefault(machine, {})[table.partition("\n")[0]] = table
     parts = []

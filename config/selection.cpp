@@ -93,6 +93,11 @@ bool follows_unselected(const Options& options) {
                        [](const Rule& rule) { return rule.calls && !rule.calls->holds_everything(); });
 }
 
+bool may_skip_runs(const Options& options) {
+    return options.scope != Scope::all && !options.records_all() && !options.timeline &&
+           !checks_arguments(options) && !looks_for_races(options);
+}
+
 bool may_select_run(const Options& options, std::uint64_t run) {
     return options.runs.holds(run) ||
            std::any_of(options.rules.begin(), options.rules.end(),

@@ -81,6 +81,10 @@ bool may_remove_runs(const Options& options);
 /// them, or its number if calls are selected by number.
 bool follows_unselected(const Options& options);
 
+/// Returns whether runs that no window selects need no inspection. With `scope all`, calls of a nested run
+/// take their indentation from them.
+bool may_skip_runs(const Options& options);
+
 /// Returns whether any call of the run with this number may be selected.
 bool may_select_run(const Options& options, std::uint64_t run);
 

@@ -75,6 +75,7 @@ CallSite read_site(const Json& json) {
     site.key = site.name;
     site.line = json.at("line").get<std::uint32_t>();
     site.statement = json.value("statement", std::string());
+    site.provenance = json.value("handle", std::string());
     site.source_nodes = json.at("nodes").get<std::vector<std::string>>();
     site.original_aten = json.at("aten").get<std::vector<std::string>>();
     for (const Json& argument : json.at("arguments"))
@@ -121,6 +122,9 @@ CompiledWrapper read(const Json& json) {
         run.sites.push_back(read_site(site));
         find_kernel(wrapper.info.triton_kernels, run.sites.back());
     }
+    const Json known = json.value("stacks", Json::object());
+    for (const auto& [handle, stacks] : known.items())
+        wrapper.info.origins[handle].stack_traces = stacks.get<std::vector<std::string>>();
     read_memory(json, run);
     for (const Json& expected : json.at("expected"))
         wrapper.info.expected.push_back(read_expected(expected));

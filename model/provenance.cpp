@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/package_json.hpp"
+#include "model/package_origins.hpp"
 #include "model/python_stack.hpp"
 #include "model/reading_limits.hpp"
 #include "model/torch_trace.hpp"
@@ -17,47 +18,13 @@ void add_once(std::string text, std::vector<std::string>& texts) {
     if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
 }
 
-/// Makes names of one op comparable: "torch.ops.mylib.my_op.default" and "mylib::my_op".
-std::string plain_name(std::string_view name) {
-    constexpr std::string_view kOps = "torch.ops.";
-    constexpr std::string_view kDefault = ".default";
-    if (name.starts_with(kOps)) name.remove_prefix(kOps.size());
-    if (name.ends_with(kDefault)) name.remove_suffix(kDefault.size());
-    std::string plain;
-    for (std::size_t at = 0; at < name.size(); ++at) {
-        const bool is_scope = name.substr(at, 2) == "::";
-        plain.push_back(is_scope ? '.' : name[at]);
-        at += is_scope ? 1 : 0;
-    }
-    return plain;
-}
-
-/// True if a key names an op without its library, as for custom ops: "aoti_torch_cpu_my_op" of "mylib.my_op".
-bool is_shim_of(std::string_view name, std::string_view op) {
-    constexpr std::string_view kShim = "aoti_torch_";
-    const std::size_t library = op.find('.');
-    const std::size_t device = name.find('_', kShim.size());
-    return name.starts_with(kShim) && device != std::string_view::npos && library != std::string_view::npos &&
-           name.substr(device + 1) == op.substr(library + 1);
-}
-
-/// True if the key, "kernel:handle", is of a site with that name.
-bool is_key_of(std::string_view key, const NamedSite& site) {
-    const std::size_t colon = key.rfind(':');
-    if (colon == std::string_view::npos) return false;
-    const std::string name = plain_name(key.substr(0, colon));
-    const std::string kernel = plain_name(site.kernel);
-    return name == kernel || (!site.symbol.empty() && name == plain_name(site.symbol)) ||
-           is_shim_of(name, kernel);
-}
-
 /// Returns the only key of that name, or an empty text.
 template <typename Keys, typename KeyOf>
 std::string only_key(const Keys& keys, const NamedSite& site, const KeyOf& key_of) {
     std::string only;
     for (const auto& entry : keys) {
         const std::string& key = key_of(entry);
-        if (!is_key_of(key, site) || key == only) continue;
+        if (!is_key_of(key, site.kernel, site.symbol) || key == only) continue;
         if (!only.empty()) return {};
         only = key;
     }
@@ -68,9 +35,8 @@ std::string only_key(const Keys& keys, const NamedSite& site, const KeyOf& key_o
 void take(const KernelOrigin& from, SiteOrigin& origin) {
     origin.post_grad_nodes = from.post_grad_nodes;
     origin.pre_grad_nodes = from.pre_grad_nodes;
+    origin.python_lines = own_lines_of(from.stack_traces);
     for (const std::string& stack : from.stack_traces) {
-        const std::vector<PythonLine> lines = read_python_stack(stack);
-        if (!lines.empty()) add_once(text_of(own_line(lines)), origin.python_lines);
         for (std::size_t begin = 0; begin < stack.size() && origin.python_stack.size() < kMostStackLines;) {
             const std::size_t end = std::min(stack.find('\n', begin), stack.size());
             if (end != begin) origin.python_stack.push_back(stack.substr(begin, end - begin));
@@ -184,7 +150,7 @@ std::string Provenance::key_of(const NamedSite& site, const std::vector<Provenan
     const auto below =
         std::upper_bound(handles.begin(), handles.end(), line,
                          [](std::uint32_t at, const auto& handle) { return at < handle.line; });
-    if (below == handles.begin() || !is_key_of(std::prev(below)->key, site)) return {};
+    if (below == handles.begin() || !is_key_of(std::prev(below)->key, site.kernel, site.symbol)) return {};
     return std::prev(below)->key;
 }
 

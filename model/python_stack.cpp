@@ -104,6 +104,17 @@ const PythonLine& own_line(const std::vector<PythonLine>& stack) {
     return own == stack.rend() ? stack.back() : *own;
 }
 
+std::vector<std::string> own_lines_of(const std::vector<std::string>& stacks) {
+    std::vector<std::string> texts;
+    for (const std::string& stack : stacks) {
+        const std::vector<PythonLine> lines = read_python_stack(stack);
+        if (lines.empty()) continue;
+        std::string text = text_of(own_line(lines));
+        if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+    }
+    return texts;
+}
+
 std::vector<std::string> python_lines_of(const std::vector<std::string>& stack_lines) {
     std::string all;
     for (const std::string& line : stack_lines)

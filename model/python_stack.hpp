@@ -35,6 +35,9 @@ PythonLine read_file_comment(std::string_view comment);
 /// Returns the innermost line outside of PyTorch, or the innermost of all. `stack` must not be empty.
 const PythonLine& own_line(const std::vector<PythonLine>& stack);
 
+/// Returns the texts of the own lines of whole stacks, each once.
+std::vector<std::string> own_lines_of(const std::vector<std::string>& stacks);
+
 /// Returns the texts of all lines outside of PyTorch, each once. `stack_lines` may have several stacks one
 /// after the other, whose borders are unknown.
 std::vector<std::string> python_lines_of(const std::vector<std::string>& stack_lines);

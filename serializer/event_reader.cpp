@@ -2,11 +2,11 @@
 
 #include <deque>
 #include <optional>
-#include <unordered_map>
 
 #include "serializer/event_fields.hpp"
 #include "serializer/event_words.hpp"
 #include "serializer/json_line.hpp"
+#include "serializer/number_map.hpp"
 #include "serializer/read_ahead.hpp"
 
 namespace aoti_dbg {
@@ -32,9 +32,6 @@ struct Owned {
 /// to two of them.
 class Definitions {
   public:
-    template <typename Facts>
-    using Map = std::unordered_map<std::uint64_t, Facts>;
-
     bool take(std::string_view type, Value root, std::size_t bytes) {
         if (type == "forget") {
             forget();
@@ -48,9 +45,9 @@ class Definitions {
             bytes_ > kMostDefinitionBytes) {
             forget();
         }
-        if (type == "site") read_site(root, sites_[id] = {});
-        if (type == "argument") read_argument(root, arguments_[id] = {});
-        if (type == "tensor") read_tensor(root, tensors_[id] = {});
+        if (type == "site") read_site(root, sites_.add(id) = {});
+        if (type == "argument") read_argument(root, arguments_.add(id) = {});
+        if (type == "tensor") read_tensor(root, tensors_.add(id) = {});
         return true;
     }
 
@@ -60,11 +57,10 @@ class Definitions {
 
   private:
     template <typename Facts>
-    static const Facts* found(const Map<Facts>& map, Value id) {
+    static const Facts* found(const NumberMap<Facts>& map, Value id) {
         std::uint64_t number = 0;
         if (!read_integer(id, number)) return nullptr;
-        const auto entry = map.find(number);
-        return entry == map.end() ? nullptr : &entry->second;
+        return map.find(number);
     }
     void forget() {
         sites_.clear();
@@ -73,9 +69,9 @@ class Definitions {
         bytes_ = 0;
     }
 
-    Map<SiteFacts> sites_;
-    Map<ArgumentFacts> arguments_;
-    Map<TensorFacts> tensors_;
+    NumberMap<SiteFacts> sites_;
+    NumberMap<ArgumentFacts> arguments_;
+    NumberMap<TensorFacts> tensors_;
     std::size_t bytes_ = 0;
 };
 
@@ -159,31 +155,37 @@ void EventReader::State::read_call_argument(Value object, MeasuredArgument& argu
 
 /// Reads a member of a call's line, except its arguments.
 void EventReader::State::read_call_member(Value value, MeasuredCall& call) const {
-    const auto is = [&](std::string_view name) {
-        return value.tag() == JsonLine::tag_of(name) && value.key() == name;
+    const auto read = [&](std::string_view name, auto& to) {
+        if (value.key() == name) read_integer(value, to);
     };
-    if (is("site")) {
-        call.site = definitions.site(value);
-    } else if (is("run")) {
-        read_integer(value, call.run);
-    } else if (is("call")) {
-        read_integer(value, call.call);
-    } else if (is("model")) {
-        read_integer(value, call.model);
-    } else if (is("seq")) {
-        read_integer(value, call.sequence);
-    } else if (is("time_ns")) {
-        read_integer(value, call.time_ns);
-    } else if (is("thread")) {
-        read_integer(value, call.thread);
-    } else if (is("stream")) {
-        read_address(value, call.stream);
-    } else if (is("nesting")) {
-        read_integer(value, call.nesting);
-    } else if (is("result")) {
-        read_integer(value, call.result);
-    } else if (is("serialized")) {
-        call.is_serialized = value.text() == "true";
+    switch (value.tag()) {
+        case JsonLine::tag_of("site"):
+            if (value.key() == "site") call.site = definitions.site(value);
+            return;
+        case JsonLine::tag_of("run"):
+            return read("run", call.run);
+        case JsonLine::tag_of("call"):
+            return read("call", call.call);
+        case JsonLine::tag_of("model"):
+            return read("model", call.model);
+        case JsonLine::tag_of("seq"):
+            return read("seq", call.sequence);
+        case JsonLine::tag_of("time_ns"):
+            return read("time_ns", call.time_ns);
+        case JsonLine::tag_of("thread"):
+            return read("thread", call.thread);
+        case JsonLine::tag_of("stream"):
+            if (value.key() == "stream") read_address(value, call.stream);
+            return;
+        case JsonLine::tag_of("nesting"):
+            return read("nesting", call.nesting);
+        case JsonLine::tag_of("result"):
+            return read("result", call.result);
+        case JsonLine::tag_of("serialized"):
+            if (value.key() == "serialized") call.is_serialized = value.text() == "true";
+            return;
+        default:
+            return;
     }
 }
 
@@ -233,7 +235,7 @@ bool EventReader::State::take_line(ReadEvent& event) {
     if (ahead) {
         const ParsedLine* const line = ahead->next();
         if (line == nullptr) return false;
-        event.line = line->text;
+        event.line = line->json.line();
         number = line->number;
         if (line->is_json) document = line->json.root();
         return true;

@@ -4,7 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+
+#include "serializer/number_map.hpp"
 
 namespace aoti_dbg {
 
@@ -15,11 +16,8 @@ template <typename Value>
 class FactsCache {
   public:
     /// Returns null if there is none. The pointer is valid until make_room() clears the cache.
-    Value* find(std::uint64_t number) {
-        const auto found = values_.find(number);
-        return found == values_.end() ? nullptr : &found->second;
-    }
-    Value& add(std::uint64_t number) { return values_[number]; }
+    Value* find(std::uint64_t number) { return values_.find(number); }
+    Value& add(std::uint64_t number) { return values_.add(number); }
     /// Call it only while no pointer from find() is in use. Returns true if it cleared the cache.
     bool make_room() {
         if (values_.size() < kMostCachedFacts) return false;
@@ -29,7 +27,7 @@ class FactsCache {
     void clear() { values_.clear(); }
 
   private:
-    std::unordered_map<std::uint64_t, Value> values_;
+    NumberMap<Value> values_;
 };
 
 }  // namespace aoti_dbg

@@ -1,6 +1,8 @@
 #include "serializer/json_line.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -9,52 +11,97 @@
 namespace aoti_dbg {
 namespace {
 
+// The text ends in this many zeros. No token has one, so the scanner needs no other check for the end, and it
+// may read beyond it.
+constexpr std::size_t kPadding = 64;
+
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-inline const char* past_blanks(const char* at, const char* end) {
+inline const char* past_blanks(const char* at) {
     // Our writer puts no blanks, and no other token starts with a smaller character.
-    while (at != end && static_cast<unsigned char>(*at) <= ' ' && (*at == ' ' || *at == '\t' || *at == '\r'))
+    while (static_cast<unsigned char>(*at) <= ' ' && (*at == ' ' || *at == '\t' || *at == '\r'))
         ++at;
     return at;
 }
 
-inline bool starts_with(const char* at, const char* end, char character) {
-    return at != end && *at == character;
-}
-
-inline const char* past_digits(const char* at, const char* end) {
 #ifdef __SSE2__
-    // The length of a number is hard to predict for a loop over its digits.
-    for (; end - at >= 16; at += 16) {
-        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-        const __m128i values = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
-        const __m128i are_digits = _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values);
-        const auto found = static_cast<unsigned>(_mm_movemask_epi8(are_digits)) ^ 0xFFFFU;
-        if (found != 0) return at + __builtin_ctz(found);
+
+inline unsigned bits_of(__m128i are_marked) {
+    return static_cast<unsigned>(_mm_movemask_epi8(are_marked));
+}
+
+inline __m128i bytes_at(const char* at) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+}
+
+/// Returns a bit for each of 16 bytes that is not a digit.
+inline unsigned others_of_16(const char* at) {
+    const __m128i values = _mm_sub_epi8(bytes_at(at), _mm_set1_epi8('0'));
+    return bits_of(_mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values)) ^ 0xFFFFU;
+}
+
+/// The length of a number is hard to predict for a loop over its digits.
+inline const char* past_digits(const char* at) {
+    for (;; at += 16)
+        if (const unsigned others = others_of_16(at); others != 0) return at + __builtin_ctz(others);
+}
+
+/// Returns the first character of a string that is not plain: a quote, a backslash or a control character.
+inline const char* past_plain(const char* at) {
+    // Most strings are shorter than 16 bytes, so one step finds their end.
+    for (;; at += 16) {
+        const __m128i bytes = bytes_at(at);
+        const __m128i is_control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
+        const __m128i is_mark = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                             _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+        if (const unsigned found = bits_of(_mm_or_si128(is_control, is_mark)); found != 0)
+            return at + __builtin_ctz(found);
     }
-#endif
-    while (at != end && is_digit(*at))
+}
+
+/// True if the first `size` bytes are equal. 16 bytes of both must be readable.
+inline bool starts_with(const char* at, const char* text, unsigned size) {
+    const unsigned equal = bits_of(_mm_cmpeq_epi8(bytes_at(at), bytes_at(text)));
+    return (equal | 0xFFFFU << size) == (0xFFFFU | 0xFFFFU << size);
+}
+
+#else
+
+inline const char* past_digits(const char* at) {
+    while (is_digit(*at))
         ++at;
     return at;
 }
+
+inline const char* past_plain(const char* at) {
+    while (*at != '"' && *at != '\\' && static_cast<unsigned char>(*at) >= 0x20)
+        ++at;
+    return at;
+}
+
+inline bool starts_with(const char* at, const char* text, unsigned size) {
+    return std::memcmp(at, text, size) == 0;
+}
+
+#endif
 
 /// Returns null if there is no number.
-inline const char* past_number(const char* at, const char* end) {
-    if (starts_with(at, end, '-')) ++at;
-    const char* digits = past_digits(at, end);
+inline const char* past_number(const char* at) {
+    at += *at == '-' ? 1 : 0;
+    const char* digits = past_digits(at);
     if (digits == at) return nullptr;
     at = digits;
-    if (starts_with(at, end, '.')) {
-        digits = past_digits(++at, end);
+    if (*at == '.') {
+        digits = past_digits(++at);
         if (digits == at) return nullptr;
         at = digits;
     }
-    if (at != end && (*at | 0x20) == 'e') {
+    if ((*at | 0x20) == 'e') {
         ++at;
-        if (at != end && (*at == '-' || *at == '+')) ++at;
-        digits = past_digits(at, end);
+        at += *at == '-' || *at == '+' ? 1 : 0;
+        digits = past_digits(at);
         if (digits == at) return nullptr;
         at = digits;
     }
@@ -62,31 +109,8 @@ inline const char* past_number(const char* at, const char* end) {
 }
 
 /// Returns null if the word is not there.
-inline const char* past_word(const char* at, const char* end, std::string_view word) {
-    const std::string_view rest(at, static_cast<std::size_t>(end - at));
-    return rest.starts_with(word) ? at + word.size() : nullptr;
-}
-
-bool is_plain(char c) {
-    return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20;
-}
-
-/// Returns the first character of a string that is not plain: a quote, a backslash or a control character.
-inline const char* past_plain(const char* at, const char* end) {
-#ifdef __SSE2__
-    // Most strings are shorter than 16 bytes, so one step finds their end.
-    for (; end - at >= 16; at += 16) {
-        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-        const __m128i is_control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
-        const __m128i is_mark = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
-                                             _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
-        const int found = _mm_movemask_epi8(_mm_or_si128(is_control, is_mark));
-        if (found != 0) return at + __builtin_ctz(static_cast<unsigned>(found));
-    }
-#endif
-    while (at != end && is_plain(*at))
-        ++at;
-    return at;
+inline const char* past_word(const char* at, std::string_view word) {
+    return std::memcmp(at, word.data(), word.size()) == 0 ? at + word.size() : nullptr;
 }
 
 void append_character(std::uint32_t code, std::string& out) {
@@ -106,36 +130,7 @@ void append_character(std::uint32_t code, std::string& out) {
     add(0x80U | (code & 0x3FU));
 }
 
-}  // namespace
-
-JsonLine::Value JsonLine::Value::member(std::string_view name) const {
-    if (!is(Kind::object)) return {};
-    const std::uint32_t tag = tag_of(name);
-    const Node* const nodes = line_->nodes_.data();
-    const std::uint32_t end = nodes[at_].end;
-    for (std::uint32_t at = at_ + 1; at < end; at = nodes[at].end) {
-        if (nodes[at].tag == tag && nodes[at].key == name) return {line_, at, end};
-    }
-    return {};
-}
-
-bool JsonLine::parse(std::string_view line) {
-    end_ = line.data() + line.size();
-    count_ = 0;
-    unescaped_.clear();
-    // No escape is shorter than the text it encodes.
-    unescaped_.reserve(line.size());
-    // Each value takes two characters, with the comma or bracket behind it.
-    most_ = std::min(line.size() / 2 + 1, kMostValues);
-    if (nodes_.size() < most_) nodes_.resize(most_);
-    const char* const at = take_value(past_blanks(line.data(), end_), {}, 0);
-    if (at != nullptr && past_blanks(at, end_) == end_) return true;
-    count_ = 0;
-    return false;
-}
-
-const char* JsonLine::take_hex(const char* at, std::uint32_t& code) const {
-    if (end_ - at < 4) return nullptr;
+const char* take_hex(const char* at, std::uint32_t& code) {
     code = 0;
     for (std::size_t i = 0; i < 4; ++i) {
         const char c = at[i];
@@ -147,12 +142,11 @@ const char* JsonLine::take_hex(const char* at, std::uint32_t& code) const {
 }
 
 /// Continues after the backslash.
-const char* JsonLine::take_escape(const char* at) {
-    if (at == end_) return nullptr;
+const char* take_escape(const char* at, std::string& out) {
     const char kind = *at++;
     constexpr std::string_view kNames = "\"\\/bfnrt";
     if (const std::size_t found = kNames.find(kind); found != std::string_view::npos) {
-        unescaped_ += "\"\\/\b\f\n\r\t"[found];
+        out += "\"\\/\b\f\n\r\t"[found];
         return at;
     }
     std::uint32_t code = 0;
@@ -161,33 +155,44 @@ const char* JsonLine::take_escape(const char* at) {
     if (at == nullptr) return nullptr;
     if (code >= 0xD800 && code < 0xE000) {
         std::uint32_t low = 0;
-        at = past_word(at, end_, "\\u");
+        at = past_word(at, "\\u");
         if (code >= 0xDC00 || at == nullptr) return nullptr;
         at = take_hex(at, low);
         if (at == nullptr || low < 0xDC00 || low > 0xDFFF) return nullptr;
         code = 0x10000 + ((code - 0xD800) << 10U) + (low - 0xDC00);
     }
-    append_character(code, unescaped_);
+    append_character(code, out);
     return at;
 }
 
+}  // namespace
+
+/// Objects and arrays that have not ended, from 1 to `depth`.
+struct JsonLine::Nesting {
+    std::array<std::uint32_t, kDeepest + 2> nodes;
+    std::array<char, kDeepest + 2> ends = {};
+    std::size_t depth = 0;
+};
+
 /// Continues after the opening quote.
 inline const char* JsonLine::take_string(const char* at, std::string_view& text) {
-    const char* const stop = past_plain(at, end_);
-    if (stop == end_ || *stop != '"') return take_escaped_string(at, stop, text);
+    const char* const stop = past_plain(at);
+    if (*stop != '"') return take_escaped_string(at, stop, text);
     text = std::string_view(at, static_cast<std::size_t>(stop - at));
     return stop + 1;
 }
 
 /// Continues at the first character that is not plain.
 const char* JsonLine::take_escaped_string(const char* start, const char* at, std::string_view& text) {
+    // No escape is shorter than the text it encodes.
+    if (unescaped_.empty()) unescaped_.reserve(size_);
     const std::size_t first = unescaped_.size();
     unescaped_.append(start, at);
-    while (!starts_with(at, end_, '"')) {
-        if (!starts_with(at, end_, '\\')) return nullptr;
-        at = take_escape(at + 1);
+    while (*at != '"') {
+        if (*at != '\\') return nullptr;
+        at = take_escape(at + 1, unescaped_);
         if (at == nullptr) return nullptr;
-        const char* const stop = past_plain(at, end_);
+        const char* const stop = past_plain(at);
         unescaped_.append(at, stop);
         at = stop;
     }
@@ -195,72 +200,116 @@ const char* JsonLine::take_escaped_string(const char* start, const char* at, std
     return at + 1;
 }
 
-inline const char* JsonLine::take_value(const char* at, std::string_view key, std::size_t depth) {
-    if (depth > kDeepest || count_ == most_ || at == end_) return nullptr;
-    Node& node = nodes_[count_++];
-    node.key = key;
-    node.tag = tag_of(key);
-    node.text = {};
+/// Takes a key and its colon.
+const char* JsonLine::take_key(const char* at, Node& node, ExpectedKey& expected) {
     const char* const start = at;
-    switch (*at) {
-        case '"':
-            node.kind = Kind::string;
-            at = take_string(at + 1, node.text);
-            break;
-        case '{':
-            node.kind = Kind::object;
-            at = take_object(at + 1, depth);
-            break;
-        case '[':
-            node.kind = Kind::array;
-            at = take_array(at + 1, depth);
-            break;
-        case 'n':
-        case 't':
-        case 'f':
-            node.kind = *at == 'n' ? Kind::null : Kind::boolean;
-            at = past_word(at, end_, *at == 'n' ? "null" : *at == 't' ? "true" : "false");
-            if (at != nullptr) node.text = std::string_view(start, static_cast<std::size_t>(at - start));
-            break;
-        default:
-            node.kind = Kind::number;
-            at = past_number(at, end_);
-            if (at != nullptr) node.text = std::string_view(start, static_cast<std::size_t>(at - start));
-    }
-    node.end = static_cast<std::uint32_t>(count_);
+    if (*at != '"') return nullptr;
+    at = take_string(at + 1, node.key);
+    if (at == nullptr) return nullptr;
+    at = past_blanks(at);
+    if (*at != ':') return nullptr;
+    ++at;
+    node.tag = tag_of(node.key);
+    const auto size = static_cast<std::size_t>(at - start);
+    if (size > sizeof expected.text || size != node.key.size() + 3) return at;
+    std::memcpy(expected.text, start, size);
+    expected.size = static_cast<std::uint32_t>(size);
+    expected.tag = node.tag;
     return at;
 }
 
-/// Continues after the opening bracket.
-const char* JsonLine::take_object(const char* at, std::size_t depth) {
-    at = past_blanks(at, end_);
-    if (starts_with(at, end_, '}')) return at + 1;
-    for (;;) {
-        std::string_view key;
-        if (!starts_with(at, end_, '"')) return nullptr;
-        at = take_string(at + 1, key);
-        if (at == nullptr) return nullptr;
-        at = past_blanks(at, end_);
-        if (!starts_with(at, end_, ':')) return nullptr;
-        at = take_value(past_blanks(at + 1, end_), key, depth + 1);
-        if (at == nullptr) return nullptr;
-        at = past_blanks(at, end_);
-        if (!starts_with(at, end_, ',')) return starts_with(at, end_, '}') ? at + 1 : nullptr;
-        at = past_blanks(at + 1, end_);
+/// Takes a value that has no values.
+inline const char* JsonLine::take_simple(const char* at, Node& node) {
+    const auto take = [&](Kind kind, const char* end) {
+        node.kind = kind;
+        if (end != nullptr) node.text = std::string_view(at, static_cast<std::size_t>(end - at));
+        return end;
+    };
+    switch (*at) {
+        case '"':
+            node.kind = Kind::string;
+            return take_string(at + 1, node.text);
+        case 'n':
+            return take(Kind::null, past_word(at, "null"));
+        case 't':
+            return take(Kind::boolean, past_word(at, "true"));
+        case 'f':
+            return take(Kind::boolean, past_word(at, "false"));
+        default:
+            return take(Kind::number, past_number(at));
     }
 }
 
-/// Continues after the opening bracket.
-const char* JsonLine::take_array(const char* at, std::size_t depth) {
-    at = past_blanks(at, end_);
-    if (starts_with(at, end_, ']')) return at + 1;
-    for (;;) {
-        at = take_value(past_blanks(at, end_), {}, depth + 1);
-        if (at == nullptr) return nullptr;
-        at = past_blanks(at, end_);
-        if (!starts_with(at, end_, ',')) return starts_with(at, end_, ']') ? at + 1 : nullptr;
-        ++at;
+/// Takes the ends of what a value is in, and the comma behind it.
+inline const char* JsonLine::take_ends(const char* at, Nesting& nesting, std::uint32_t count) {
+    for (;; ++at) {
+        at = past_blanks(at);
+        if (*at == ',' && nesting.depth != 0) return past_blanks(at + 1);
+        if (nesting.depth == 0) return at;
+        if (*at != nesting.ends[nesting.depth]) return nullptr;
+        nodes_[nesting.nodes[nesting.depth--]].end = count;
     }
+}
+
+/// Returns the number of values, or 0 if it is not JSON or exceeds the bounds.
+std::uint32_t JsonLine::scan() {
+    Nesting nesting;
+    std::uint32_t count = 0;
+    auto most = static_cast<std::uint32_t>(nodes_.size());
+    const char* at = past_blanks(text_.data());
+    do {
+        if (nesting.depth > kDeepest || (count == most && !make_room(most))) return 0;
+        Node& node = nodes_[count];
+        if (nesting.ends[nesting.depth] != '}') {
+            node.key = {};
+            node.tag = 0;
+        } else if (ExpectedKey& expected = keys_[count]; starts_with(at, expected.text, expected.size)) {
+            node.key = std::string_view(at + 1, expected.size - 3);
+            node.tag = expected.tag;
+            at = past_blanks(at + expected.size);
+        } else {
+            at = take_key(at, node, expected);
+            if (at == nullptr) return 0;
+            at = past_blanks(at);
+        }
+        node.end = ++count;
+        if (*at == '{' || *at == '[') {
+            const char end = *at == '{' ? '}' : ']';
+            node.kind = *at == '{' ? Kind::object : Kind::array;
+            node.text = {};
+            at = past_blanks(at + 1);
+            if (*at != end) {
+                nesting.nodes[++nesting.depth] = count - 1;
+                nesting.ends[nesting.depth] = end;
+                continue;
+            }
+            ++at;
+        } else {
+            at = take_simple(at, node);
+            if (at == nullptr) return 0;
+        }
+        at = take_ends(at, nesting, count);
+        if (at == nullptr) return 0;
+    } while (nesting.depth != 0);
+    return at == text_.data() + size_ ? count : 0;
+}
+
+bool JsonLine::make_room(std::uint32_t& most) {
+    if (most == kMostValues) return false;
+    nodes_.resize(std::min(std::max<std::size_t>(64, 2 * nodes_.size()), kMostValues));
+    keys_.resize(nodes_.size());
+    most = static_cast<std::uint32_t>(nodes_.size());
+    return true;
+}
+
+bool JsonLine::parse(std::string_view line) {
+    if (text_.size() < line.size() + kPadding) text_.resize(line.size() + kPadding);
+    size_ = line.size();
+    line.copy(text_.data(), size_);
+    std::memset(text_.data() + size_, 0, kPadding);
+    unescaped_.clear();
+    count_ = scan();
+    return count_ != 0;
 }
 
 }  // namespace aoti_dbg

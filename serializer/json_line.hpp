@@ -1,6 +1,6 @@
-// Parses one line of JSON into a flat list of values that point into it. It builds no tree and allocates
-// nothing in steady state. It accepts any bytes and bounds depth and value count. It must know nothing of
-// what the line describes.
+// Parses one line of JSON into a flat list of values that point into a copy of the line. It builds no tree
+// and allocates nothing in steady state. It accepts any bytes and bounds depth and value count. It must know
+// nothing of what the line describes.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +46,10 @@ class JsonLine {
         std::uint32_t end_ = 0;  // index past its last sibling
     };
 
-    /// Returns false if it is not JSON or exceeds the bounds. Values point into `line` until the next call.
+    /// Returns false if it is not JSON or exceeds the bounds. Values are valid until the next call.
     bool parse(std::string_view line);
+    /// Returns the line of the last call, even if it is not JSON.
+    [[nodiscard]] std::string_view line() const { return {text_.data(), size_}; }
     [[nodiscard]] Value root() const { return count_ == 0 ? Value() : Value(this, 0, 1); }
 
     /// A number for a name. Names with other numbers differ, and few names share one. Use it to switch
@@ -67,20 +69,29 @@ class JsonLine {
         Kind kind = Kind::null;
     };
 
+    /// The key that the value with the same number had in an earlier line, because lines repeat their keys.
+    struct ExpectedKey {
+        char text[16] = {};       // with quotes and colon
+        std::uint32_t size = 16;  // of the text
+        std::uint32_t tag = 0;
+    };
+    struct Nesting;
+
     // These take what starts at `at` and return where it ends, or null if it is not JSON.
     const char* take_string(const char* at, std::string_view& text);
     const char* take_escaped_string(const char* start, const char* at, std::string_view& text);
-    const char* take_escape(const char* at);
-    const char* take_hex(const char* at, std::uint32_t& code) const;
-    const char* take_value(const char* at, std::string_view key, std::size_t depth);
-    const char* take_object(const char* at, std::size_t depth);
-    const char* take_array(const char* at, std::size_t depth);
+    const char* take_key(const char* at, Node& node, ExpectedKey& expected);
+    const char* take_simple(const char* at, Node& node);
+    const char* take_ends(const char* at, Nesting& nesting, std::uint32_t count);
+    std::uint32_t scan();
+    bool make_room(std::uint32_t& most);
 
-    const char* end_ = nullptr;  // of the line
-    std::string unescaped_;      // strings that had escapes; never grows while values point into it
-    std::vector<Node> nodes_;    // the first `count_` of them are in use
-    std::size_t count_ = 0;
-    std::size_t most_ = 0;  // nodes for this line
+    std::string text_;               // a copy of the line, and zeros behind it
+    std::size_t size_ = 0;           // of the line
+    std::string unescaped_;          // strings that had escapes; never grows while values point into it
+    std::vector<Node> nodes_;        // the first `count_` of them are in use
+    std::vector<ExpectedKey> keys_;  // as many as there are nodes
+    std::uint32_t count_ = 0;
 };
 
 inline const JsonLine::Node& JsonLine::Value::node() const {
@@ -102,6 +113,16 @@ inline JsonLine::Value JsonLine::Value::first() const {
 inline JsonLine::Value JsonLine::Value::next() const {
     if (line_ == nullptr || node().end >= end_) return {};
     return {line_, node().end, end_};
+}
+inline JsonLine::Value JsonLine::Value::member(std::string_view name) const {
+    if (!is(Kind::object)) return {};
+    const std::uint32_t tag = tag_of(name);
+    const Node* const nodes = line_->nodes_.data();
+    const std::uint32_t end = nodes[at_].end;
+    for (std::uint32_t at = at_ + 1; at < end; at = nodes[at].end) {
+        if (nodes[at].tag == tag && nodes[at].key == name) return {line_, at, end};
+    }
+    return {};
 }
 inline std::string_view JsonLine::Value::key() const {
     return line_ == nullptr ? std::string_view() : node().key;

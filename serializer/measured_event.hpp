@@ -36,6 +36,7 @@ struct SiteFacts {
     std::vector<std::string> source_nodes;
     std::vector<std::string> original_aten;
     std::vector<std::string> python_stack;  // the user's, line by line; empty: the model does not have it
+    std::vector<std::string> python_lines;  // of the user's source, for findings; not recorded here
 };
 
 struct ArgumentFacts {

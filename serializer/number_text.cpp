@@ -109,10 +109,24 @@ void copy_piece(char* to, const char* from) {
     memcpy(to, piece, kPiece);
 }
 
+/// "00" to "99".
+constexpr std::array<char, 200> make_pairs() {
+    std::array<char, 200> pairs{};
+    for (std::size_t i = 0; i < 100; ++i) {
+        pairs[2 * i] = static_cast<char>('0' + i / 10);
+        pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+    }
+    return pairs;
+}
+
+constexpr std::array<char, 200> kPairs = make_pairs();
+
 /// Writes all digits of `value`, which has `digits` of them. kPiece bytes must be readable.
 void write_digits(std::uint32_t value, int digits, char* to) {
-    for (int i = digits; i-- > 0; value /= 10)
-        to[i] = static_cast<char>('0' + value % 10);
+    int left = digits;
+    for (; left >= 2; value /= 100)
+        memcpy(to + (left -= 2), &kPairs[std::size_t{2} * (value % 100)], 2);
+    if (left == 1) *to = static_cast<char>('0' + value);
 }
 
 /// Lays out digits as %g does: no trailing zeros, and an exponent if the point would be far away.
@@ -158,7 +172,24 @@ void append_chars(std::string& out, Arguments... arguments) {
     Buffer buffer;
     const std::to_chars_result result =
         std::to_chars(buffer.data(), buffer.data() + buffer.size(), arguments...);
-    out.append(buffer.data(), result.ptr);
+    // The overload for two iterators takes twice the instructions.
+    out.append(buffer.data(), static_cast<std::size_t>(result.ptr - buffer.data()));
+}
+
+/// Writes the digits of a number before `end`. Returns their start.
+template <typename Number>
+inline char* put_digits(Number value, char* end) {
+    for (; value >= 100; value /= 100) {
+        end -= 2;
+        memcpy(end, &kPairs[2 * static_cast<std::size_t>(value % 100)], 2);
+    }
+    if (value >= 10) {
+        end -= 2;
+        memcpy(end, &kPairs[2 * static_cast<std::size_t>(value)], 2);
+    } else {
+        *--end = static_cast<char>('0' + static_cast<int>(value));
+    }
+    return end;
 }
 
 template <typename Float>
@@ -184,7 +215,7 @@ void append_general(double value, int digits, std::string& out) {
     char text[4 * kPiece];
     char* at = text;
     if (size != bits) *at++ = '-';
-    out.append(text, lay_out(decimal, digits, at));
+    out.append(text, static_cast<std::size_t>(lay_out(decimal, digits, at) - text));
 }
 
 void append_fixed(double value, int digits, std::string& out) {
@@ -203,11 +234,16 @@ void append_shortest(double value, std::string& out) {
 }
 
 void append_integer(std::int64_t value, std::string& out) {
-    append_chars(out, value);
+    if (value < 0) out += '-';
+    const auto bits = static_cast<std::uint64_t>(value);
+    append_integer(value < 0 ? std::uint64_t{0} - bits : bits, out);
 }
 
 void append_integer(std::uint64_t value, std::string& out) {
-    append_chars(out, value);
+    char text[20];
+    char* const end = text + sizeof text;
+    const char* const start = put_digits(value, end);
+    out.append(start, static_cast<std::size_t>(end - start));
 }
 
 void append_integer(std::int64_t high, std::uint64_t low, std::string& out) {
@@ -216,14 +252,11 @@ void append_integer(std::int64_t high, std::uint64_t low, std::string& out) {
         out += '-';
         value = -value;
     }
+    if (value >> 64U == 0) return append_integer(static_cast<std::uint64_t>(value), out);
     char text[40];
     char* const end = text + sizeof text;
-    char* at = end;
-    do {
-        *--at = static_cast<char>('0' + static_cast<int>(value % 10));
-        value /= 10;
-    } while (value != 0);
-    out.append(at, end);
+    const char* const start = put_digits(value, end);
+    out.append(start, static_cast<std::size_t>(end - start));
 }
 
 void append_hex(std::uint64_t value, std::string& out) {

@@ -5,8 +5,15 @@
 #include <utility>
 
 namespace aoti_dbg {
+namespace {
+
+// The usual size of a tensor's pickle.
+constexpr std::size_t kUsualBytes = 256;
+
+}  // namespace
 
 PickleWriter::PickleWriter() {
+    out_.reserve(kUsualBytes);
     op(PickleOp::proto);
     number(2, 1);
 }
@@ -28,7 +35,8 @@ void PickleWriter::remembered(PickleOp opcode) {
 
 void PickleWriter::global(std::string_view module, std::string_view name) {
     op(PickleOp::global);
-    out_.append(module).append("\n").append(name).append("\n");
+    out_.append(module).push_back('\n');
+    out_.append(name).push_back('\n');
     remember();
 }
 

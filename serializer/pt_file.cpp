@@ -21,7 +21,6 @@
 #include "serializer/pt_file.hpp"
 
 #include <bit>
-#include <cstdio>
 
 #include "serializer/pickle_writer.hpp"
 #include "serializer/pt_names.hpp"
@@ -84,9 +83,9 @@ std::string pickled(const PtTensor& tensor) {
 
 /// Returns PyTorch's hash of the names of all records above, which never change, and of their checksums.
 std::string serialization_id(std::uint64_t combined_crcs) {
-    char digits[41];
-    std::snprintf(digits, sizeof digits, "15728199511854643026%020llu",
-                  static_cast<unsigned long long>(combined_crcs));
+    std::string digits = "1572819951185464302600000000000000000000";
+    for (auto at = digits.rbegin(); combined_crcs != 0; ++at, combined_crcs /= 10)
+        *at = static_cast<char>('0' + combined_crcs % 10);
     return digits;
 }
 

@@ -30,10 +30,9 @@ void ReadAhead::fill(Batch& batch) {
         }
         ParsedLine& parsed = batch.lines[batch.count++];
         // A long line must not keep its memory in each place that it once had.
-        if (parsed.text.capacity() > kMostBytes) parsed = {};
-        parsed.text = line;
+        if (parsed.json.line().size() > kMostBytes) parsed = {};
         parsed.number = lines_.number();
-        parsed.is_json = !lines_.is_too_long() && parsed.json.parse(parsed.text);
+        parsed.is_json = parsed.json.parse(lines_.is_too_long() ? std::string_view() : line);
         bytes += line.size();
     }
 }

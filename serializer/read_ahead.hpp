@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -18,8 +17,7 @@ namespace aoti_dbg {
 
 /// A line of a stream, and what it says.
 struct ParsedLine {
-    std::string text;
-    JsonLine json;
+    JsonLine json;  // of an empty line if the line is too long
     bool is_json = false;
     std::uint64_t number = 0;  // of the line, from 1, counting blank ones
 };

@@ -30,6 +30,21 @@ void append_timeline_header(const TimelineHeader& header, std::string& out) {
     out += "}\n";
 }
 
+double peak_bytes_per_second(const TimelineDevice& device) {
+    constexpr double kTransfersPerCycle = 2;
+    return kTransfersPerCycle * 1000 * device.memory_clock_khz * device.memory_bus_bits / 8;
+}
+
+void append_timeline_device(const TimelineDevice& device, std::string& out) {
+    append_member(R"({"event":"device","device":)", std::uint64_t{device.number}, out);
+    if (!device.name.empty()) append_member(R"(,"name":)", device.name, out);
+    if (device.memory_clock_khz != 0)
+        append_member(R"(,"memory_clock_khz":)", std::uint64_t{device.memory_clock_khz}, out);
+    if (device.memory_bus_bits != 0)
+        append_member(R"(,"memory_bus_bits":)", std::uint64_t{device.memory_bus_bits}, out);
+    out += "}\n";
+}
+
 void append_span(const DeviceSpan& span, std::string& out) {
     append_member(R"({"event":"span","seq":)", span.seq, out);
     if (span.kind == DeviceSpan::Kind::kernel) append_member(R"(,"kernel":)", span.kernel, out);

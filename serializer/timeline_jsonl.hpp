@@ -21,6 +21,18 @@ struct TimelineHeader {
     std::string_view library;  // library version
 };
 
+/// A device that the process can use. A number that the driver does not know is 0.
+struct TimelineDevice {
+    std::uint32_t number = 0;  // in this process
+    std::string name = {};
+    std::uint32_t memory_clock_khz = 0;
+    std::uint32_t memory_bus_bits = 0;
+};
+
+/// Returns the most bytes per second that the device's memory can transfer, or 0 if unknown. Memory of GPUs
+/// transfers twice per clock cycle. Programs reach about 90% of it.
+double peak_bytes_per_second(const TimelineDevice& device);
+
 struct DeviceSpan {
     enum class Kind : std::uint8_t { kernel, copy, set };
     Kind kind = Kind::kernel;
@@ -40,6 +52,7 @@ struct TimelineCounts {
 
 /// Each appends one line to `out`.
 void append_timeline_header(const TimelineHeader& header, std::string& out);
+void append_timeline_device(const TimelineDevice& device, std::string& out);
 void append_span(const DeviceSpan& span, std::string& out);
 void append_timeline_coverage(const TimelineCounts& counts, std::string& out);
 

@@ -1,8 +1,16 @@
 #include "serializer/timeline_reader.hpp"
 
+#include <algorithm>
+
 #include "serializer/event_fields.hpp"
 
 namespace aoti_dbg {
+namespace {
+
+// A process has fewer devices. This bounds the search in a damaged file.
+constexpr std::size_t kMostDevices = 64;
+
+}  // namespace
 
 bool TimelineReader::read_span(JsonLine::Value root, ReadSpan& span) {
     span = {};
@@ -26,6 +34,20 @@ void TimelineReader::read_header(JsonLine::Value root) {
     source_ = string_of(root.member("source"));
 }
 
+void TimelineReader::read_device(JsonLine::Value root) {
+    TimelineDevice device;
+    if (devices_.size() == kMostDevices || !read_integer(root.member("device"), device.number)) return;
+    device.name = string_of(root.member("name"));
+    read_integer(root.member("memory_clock_khz"), device.memory_clock_khz);
+    read_integer(root.member("memory_bus_bits"), device.memory_bus_bits);
+    devices_.push_back(std::move(device));
+}
+
+const TimelineDevice* TimelineReader::device(std::uint32_t number) const {
+    const auto found = std::ranges::find(devices_, number, &TimelineDevice::number);
+    return found == devices_.end() ? nullptr : &*found;
+}
+
 bool TimelineReader::next(ReadSpan& span) {
     std::string_view line;
     while (lines_.next(line)) {
@@ -40,6 +62,8 @@ bool TimelineReader::next(ReadSpan& span) {
             ++damaged_;
         } else if (type == "header") {
             read_header(root);
+        } else if (type == "device") {
+            read_device(root);
         } else if (type == "coverage") {
             read_integer(root.member("counts").member("lost"), lost_);
         }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "serializer/json_line.hpp"
 #include "serializer/line_source.hpp"
@@ -27,7 +28,9 @@ struct ReadSpan {
 
 class TimelineReader {
   public:
-    explicit TimelineReader(ByteSource source) : lines_(std::move(source)) {}
+    /// If the file is read in several parts, `devices` are those of the parts before.
+    explicit TimelineReader(ByteSource source, std::vector<TimelineDevice> devices = {})
+        : lines_(std::move(source)), devices_(std::move(devices)) {}
 
     /// Returns false at the end. The texts are valid until the next call.
     bool next(ReadSpan& span);
@@ -36,6 +39,10 @@ class TimelineReader {
     [[nodiscard]] std::uint64_t pid() const { return pid_; }
     [[nodiscard]] const std::string& source() const { return source_; }
     [[nodiscard]] bool is_newer() const { return is_newer_; }
+    /// The devices of the lines so far. They come before the first span.
+    [[nodiscard]] const std::vector<TimelineDevice>& devices() const { return devices_; }
+    /// Returns null if the file does not describe that device.
+    [[nodiscard]] const TimelineDevice* device(std::uint32_t number) const;
     /// Lines that are not JSON, or spans that end before they start. An incomplete last line is one of them.
     [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
     /// Spans that the library could not record; known at the end.
@@ -44,9 +51,11 @@ class TimelineReader {
   private:
     bool read_span(JsonLine::Value root, ReadSpan& span);
     void read_header(JsonLine::Value root);
+    void read_device(JsonLine::Value root);
 
     LineSource lines_;
     JsonLine json_;
+    std::vector<TimelineDevice> devices_;
     std::uint64_t pid_ = 0;
     std::string source_;
     bool is_newer_ = false;

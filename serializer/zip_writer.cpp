@@ -3,7 +3,7 @@
 #include "serializer/zip_writer.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <span>
 
 #include "serializer/crc32.hpp"
 
@@ -57,8 +57,7 @@ ZipWriter::ZipWriter(std::string_view folder, std::uint32_t alignment)
 }
 
 void ZipWriter::put(const void* from, std::size_t bytes) {
-    const auto* first = static_cast<const std::byte*>(from);
-    bytes_.insert(bytes_.end(), first, first + bytes);
+    bytes_.append(static_cast<const char*>(from), bytes);
     position_ += bytes;
 }
 
@@ -99,7 +98,7 @@ void ZipWriter::begin(std::string_view name, std::uint64_t bytes) {
     // A writer that might compress does not know the stored size yet, so the size follows the content.
     put_zip64(record, 0);
     put(ExtraTag{kPaddingTag, padding});
-    bytes_.insert(bytes_.end(), padding, std::byte{'Z'});
+    bytes_.append(padding, 'Z');
     position_ += padding + bytes;
     records_.push_back(record);
 }
@@ -168,7 +167,10 @@ void ZipWriter::finish() {
 }
 
 std::vector<std::byte> ZipWriter::take() {
-    return std::exchange(bytes_, {});
+    const std::span<const std::byte> laid_out = std::as_bytes(std::span(bytes_));
+    std::vector<std::byte> taken(laid_out.begin(), laid_out.end());
+    bytes_.clear();
+    return taken;
 }
 
 }  // namespace aoti_dbg

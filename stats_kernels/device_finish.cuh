@@ -81,7 +81,8 @@ __device__ __forceinline__ void leave_lines(unsigned sequence) {
 #pragma unroll 1
     for (unsigned part = 0; part < parts; ++part) {
         Located own;
-        if (lane < kWarps) own = left_by_warp(part, lane);
+        if (lane < kWarps && wants(job.requested, Requested::printed | Requested::indices))
+            own = left_by_warp(part, lane);
         __syncwarp();
         own = merge_warps(own);
         if (lane == 0)

@@ -1,11 +1,12 @@
 // The floating-point statistics of a thread. The fast path assumes that all numbers of a turn are finite. It
 // sums their distances from one of them in the numbers' own precision and checks the sum of squares. That sum
-// is finite, and far from underflow, exactly if the assumption was right. Otherwise the numbers are added one
-// by one in double. Each turn is added up in double, so that no float sum runs long.
+// is finite, and far from underflow, exactly if the assumption was right. Otherwise the turn is summed
+// without the numbers that are not finite, or one by one in double. Each turn is added up in double, so that
+// no float sum runs long.
 #pragma once
 
 #include "stats_kernels/device_finish.cuh"
-#include "stats_kernels/device_kinds.cuh"
+#include "stats_kernels/device_mixed.cuh"
 
 namespace aoti_dbg::device {
 
@@ -15,38 +16,6 @@ __device__ inline bool is_ordinary(float squares) {
 }
 __device__ inline bool is_ordinary(double squares) {
     return squares <= 0x1.fffffffffffffp1023;
-}
-
-/// The NaN, +Inf and -Inf of a turn, 8 bits for each: the count and the position of the first.
-struct TurnSpecials {
-    unsigned counts = 0;
-    unsigned firsts = 0;
-
-    template <typename Real>
-    __device__ void add(Real number, unsigned at) {
-        const unsigned shift = number != number ? 0 : (number > 0 ? 8 : 16);
-        if ((counts >> shift & 0xffU) == 0) firsts |= at << shift;
-        counts += 1U << shift;
-    }
-};
-
-/// This is inlined, because a call in a sweep's loop would cost registers in every turn.
-__device__ inline void note_specials(TurnSpecials found, unsigned part, unsigned turn, unsigned in_group) {
-    Specials& specials = shared().specials[part];
-    unsigned long long* counts = &specials.nan;
-    unsigned long long* firsts = &specials.first_nan;
-    const TurnGroups groups = groups_of(turn);
-#pragma unroll 1
-    for (unsigned kind = 0; kind < 3; ++kind) {
-        const unsigned count = found.counts >> (kind * 8) & 0xffU;
-        const unsigned at = found.firsts >> (kind * 8) & 0xffU;
-        if (count == 0) continue;
-        atomicAdd(counts + kind, static_cast<unsigned long long>(count));
-        const std::uint64_t group = groups.first + at / in_group * groups.step;
-        const unsigned long long index = group * in_group + at % in_group;
-        if (index < *static_cast<volatile unsigned long long*>(firsts + kind))
-            atomicMin(firsts + kind, index);
-    }
 }
 
 /// Sums in double around the first number. The float sums of a turn are around one of its own numbers, so the
@@ -136,58 +105,35 @@ class FloatPart {
     using Real = typename Kind::Real;
 
     __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
-        const Real shift = middle_of(Kind::number(words, kPart), Kind::number(words, kNumbersInGroup + kPart),
-                                     Kind::number(words, 2 * kNumbersInGroup + kPart));
-        Real sum = 0;
-        Real squares = 0;
-#pragma unroll
-        for (unsigned k = 0; k < kGroups; ++k) {
-            Real group_sum = 0;
-            Real group_squares = 0;
-#pragma unroll
-            for (unsigned i = kPart; i < kNumbersInGroup; i += kParts) {
-                const Real distance = Kind::number(words, k * kNumbersInGroup + i) - shift;
-                group_sum += distance;
-                group_squares = fma(distance, distance, group_squares);
-            }
-            if (k < turn.groups) {
-                sum += group_sum;
-                squares += group_squares;
-            }
+        Real shift = middle_of(Kind::number(words, kPart), Kind::number(words, kNumbersInGroup + kPart),
+                               Kind::number(words, 2 * kNumbersInGroup + kPart));
+        TurnSpecials specials;
+        if constexpr (kIsRare<Kind>) {
+            // Its code for turns with NaN serves all turns.
+            if (!add_mixed(turn, shift, specials)) add_carefully(turn, specials);
+            if (specials.counts != 0) note_specials(specials, kPart, turn);
+            return;
         }
-        const Extremes<Real> extremes = Kind::template extremes<kPart, kParts>(words, turn.groups);
-        const bool all_equal = squares == 0 && extremes.minimum == extremes.maximum;
-        if (!is_ordinary(squares) && !all_equal) return add_carefully(turn);
-        const unsigned numbers = turn.groups * kInGroup;
-        moments_.add(count_, numbers, shift, sum, squares);
-        count_ += numbers;
-        zeros_ += extremes.zeros;
-        take_extremes(extremes.minimum, extremes.maximum, turn.number);
+        TurnSums<Real> sums;
+        if constexpr (Kind::kPaired && kParts == 1)
+            sums = paired_sums<Kind>(words, turn.groups, shift);
+        else
+            sums = plain_sums<Kind, kPart, kParts>(words, turn.groups, shift);
+        if (__builtin_expect(is_trusted(sums), 1))
+            return take(sums, turn.groups * kInGroup, shift, turn.number);
+        if (!is_finite(shift)) shift = is_finite(sums.minimum) ? sums.minimum : sums.maximum;
+        bool done = false;
+        if constexpr (kHasRuns) done = add_run<Kind>(words, turn.groups, specials);
+        // Complex numbers are too rare for the code.
+        if (kParts == 1 && !done && !is_finite(sums.squares)) done = add_mixed(turn, shift, specials);
+        if (!done) add_carefully(turn, specials);
+        if (specials.counts != 0) note_specials(specials, kPart, turn);
     }
 
-    /// Handles the end of the tensor and turns with numbers that are not finite or too far apart for their
-    /// own precision.
-    __device__ void add_carefully(const Turn& turn) {
+    __device__ void add_end(const Turn& turn) {
         TurnSpecials specials;
-#pragma unroll 1
-        for (unsigned k = 0; k < turn.groups; ++k) {
-            GroupBits bits(turn.from[k * kBlockThreads]);
-            const unsigned numbers = (k + 1 == turn.groups ? turn.in_last : kInGroup) * kParts;
-#pragma unroll 1
-            for (unsigned i = 0; i < numbers; ++i) {
-                const Real number = Kind::decode(bits.next(128 / kNumbersInGroup));
-                if (i % kParts != kPart) continue;
-                if (number - number != 0) {
-                    specials.add(number, (turn.before + k) * kInGroup + i / kParts);
-                    continue;
-                }
-                moments_.add(count_, number);
-                ++count_;
-                zeros_ += number == 0 ? 1 : 0;
-                take_extremes(number, number, turn.number);
-            }
-        }
-        if (specials.counts != 0) note_specials(specials, kPart, turn.number, kInGroup);
+        add_carefully(turn, specials);
+        if (specials.counts != 0) note_specials(specials, kPart, turn);
     }
 
     template <bool kHere>
@@ -207,8 +153,56 @@ class FloatPart {
     }
 
   private:
+    /// Handles the end of the tensor and turns with numbers that are too far apart for their own precision.
+    __device__ void add_carefully(const Turn& turn, TurnSpecials& specials) {
+#pragma unroll 1
+        for (unsigned k = turn.groups; k-- > 0;) {
+            GroupBits bits(turn.from[k * kBlockThreads]);
+            const unsigned numbers = (k + 1 == turn.groups ? turn.in_last : kInGroup) * kParts;
+#pragma unroll 1
+            for (unsigned i = 0; i < numbers; ++i) {
+                const Real number = Kind::decode(bits.next(128 / kNumbersInGroup));
+                if (i % kParts != kPart) continue;
+                if (!is_finite(number)) {
+                    specials.add(number, k);
+                    continue;
+                }
+                moments_.add(count_, number);
+                ++count_;
+                zeros_ += number == 0 ? 1 : 0;
+                take_extremes(number, number, turn.number);
+            }
+        }
+    }
+
     static constexpr unsigned kNumbersInGroup = Kind::kNumbers / kGroups;
     static constexpr unsigned kInGroup = kNumbersInGroup / kParts;
+    static constexpr bool kHasRuns = kParts == 1 && kIsMasked<Kind>;
+
+    static __device__ bool is_trusted(const TurnSums<Real>& sums) {
+        return is_ordinary(sums.squares) || (sums.squares == 0 && sums.minimum == sums.maximum);
+    }
+
+    /// Handles turns with NaN and Inf. Returns false if they need more care. If `shift` is one of them, there
+    /// is no finite number, or both infinities are there.
+    __device__ bool add_mixed(const Turn& turn, Real shift, TurnSpecials& specials) {
+        const bool has_shift = is_finite(shift);
+        const MixedSums<Real> mixed = mixed_sums<Kind, kPart, kParts, true>(turn, has_shift ? shift : 0);
+        const unsigned finite = turn.groups * kInGroup - mixed.specials.count();
+        if (finite > 0) {
+            if (!has_shift || !is_trusted(mixed.finite)) return false;
+            take(mixed.finite, finite, shift, turn.number);
+        }
+        specials = mixed.specials;
+        return true;
+    }
+
+    __device__ void take(const TurnSums<Real>& sums, unsigned numbers, Real shift, unsigned turn) {
+        moments_.add(count_, numbers, shift, sums.sum, sums.squares);
+        count_ += numbers;
+        zeros_ += sums.zeros;
+        take_extremes(sums.minimum, sums.maximum, turn);
+    }
 
     /// Turns come in logical order, so the first one that has an extreme keeps it.
     __device__ void take_extremes(Real minimum, Real maximum, unsigned turn) {
@@ -236,7 +230,7 @@ struct RealNumbers {
     FloatPart<Kind, 0, 1> part;
 
     __device__ void add(const unsigned (&words)[kWords], const Turn& turn) { part.add(words, turn); }
-    __device__ void add_end(const Turn& turn) { part.add_carefully(turn); }
+    __device__ void add_end(const Turn& turn) { part.add_end(turn); }
     template <bool kHere>
     __device__ void finish() const {
         part.template finish<kHere>();
@@ -253,8 +247,8 @@ struct ComplexNumbers {
         imaginary.add(words, turn);
     }
     __device__ void add_end(const Turn& turn) {
-        real.add_carefully(turn);
-        imaginary.add_carefully(turn);
+        real.add_end(turn);
+        imaginary.add_end(turn);
     }
     template <bool>
     __device__ void finish() const {
@@ -263,43 +257,39 @@ struct ComplexNumbers {
     }
 };
 
-/// Finds only NaN and Inf: a finite number times zero is zero, and any other number makes the sum NaN.
+/// Finds only NaN and Inf.
 template <typename Kind, unsigned kParts>
 struct FindingsOnly {
     __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
-        using Real = typename Kind::Real;
-        Real trace[kGroups] = {};
-#pragma unroll
-        for (unsigned i = 0; i < Kind::kNumbers; ++i)
-            trace[i % kGroups] = fma(Kind::number(words, i), Real{0}, trace[i % kGroups]);
-        if (trace[0] + trace[1] + (trace[2] + trace[3]) != 0) add_end(turn);
-    }
-    __device__ void add_end(const Turn& turn) {
-        constexpr unsigned kNumbersInGroup = Kind::kNumbers / kGroups;
-        TurnSpecials specials[kParts];
-#pragma unroll 1
-        for (unsigned k = 0; k < turn.groups; ++k) {
-            GroupBits bits(turn.from[k * kBlockThreads]);
-            const unsigned elements = k + 1 == turn.groups ? turn.in_last : kNumbersInGroup / kParts;
-#pragma unroll 1
-            for (unsigned i = 0; i < elements; ++i) {
-#pragma unroll
-                for (unsigned part = 0; part < kParts; ++part) {
-                    const typename Kind::Real number = Kind::decode(bits.next(128 / kNumbersInGroup));
-                    if (number - number != 0)
-                        specials[part].add(number, (turn.before + k) * (kNumbersInGroup / kParts) + i);
-                }
-            }
+        if (__builtin_expect(!has_specials<Kind>(words), 1)) return;
+        if constexpr (kParts == 1 && kIsMasked<Kind>) {
+            TurnSpecials specials;
+            if (!add_run<Kind>(words, turn.groups, specials))
+                specials = mixed_sums<Kind, 0, 1, false>(turn, 0).specials;
+            if (specials.counts != 0) note_specials(specials, 0, turn);
+            return;
         }
-#pragma unroll
-        for (unsigned part = 0; part < kParts; ++part)
-            if (specials[part].counts != 0)
-                note_specials(specials[part], part, turn.number, kNumbersInGroup / kParts);
+        add_parts<true>(turn);
     }
+    __device__ void add_end(const Turn& turn) { add_parts<false>(turn); }
+    /// leave_lines() expects no results of warps.
     template <bool>
-    __device__ void finish() const {
-        for (unsigned part = 0; part < kParts; ++part)
-            leave({}, part, 0, 0);
+    __device__ void finish() const {}
+
+  private:
+    template <bool kWhole>
+    __device__ void add_parts(const Turn& turn) {
+        add_part<kWhole, 0>(turn);
+        if constexpr (kParts == 2) add_part<kWhole, 1>(turn);
+    }
+    template <bool kWhole, unsigned kPart>
+    __device__ void add_part(const Turn& turn) {
+        TurnSpecials specials;
+        if constexpr (kWhole)
+            specials = mixed_sums<Kind, kPart, kParts, false>(turn, 0).specials;
+        else
+            specials = specials_of_end<Kind, kPart, kParts>(turn);
+        if (specials.counts != 0) note_specials(specials, kPart, turn);
     }
 };
 

@@ -1,5 +1,5 @@
 // The exact integer statistics of a thread. Integers up to 32 bits use a sum and a sum of squares. 64-bit
-// integers use a 128-bit sum and moments of exact distances.
+// integers use a 128-bit sum, in two words of 64 bits, and squares of distances.
 #pragma once
 
 #include "stats_kernels/device_float.cuh"
@@ -99,27 +99,41 @@ __device__ Sums sums_of_bytes(const unsigned (&words)[kWords], unsigned group) {
     return {total, static_cast<std::uint64_t>(squares), 0, 16 - nonzero / 128};
 }
 
-/// Handles two numbers at a time.
+/// Adds the products of the word's halves with two bytes: the low or the high half of `bytes`.
+template <typename T, bool kHigh>
+__device__ int add_products(unsigned word, unsigned bytes, int sum) {
+    // The low byte of a number has no sign.
+    if constexpr (!kIsSigned<T> && kHigh)
+        asm("dp2a.hi.u32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(word), "r"(bytes));
+    else if constexpr (!kIsSigned<T>)
+        asm("dp2a.lo.u32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(word), "r"(bytes));
+    else if constexpr (kHigh)
+        asm("dp2a.hi.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(word), "r"(bytes));
+    else
+        asm("dp2a.lo.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(word), "r"(bytes));
+    return sum;
+}
+
+/// Handles two numbers at a time. A square is the number times its low byte, plus 256 times that with its
+/// high byte.
 template <typename T>
 __device__ Sums sums_of_halves(const unsigned (&words)[kWords], unsigned group) {
     int total = 0;
-    std::uint64_t squares = 0;
+    int low = 0;
+    int high = 0;
     unsigned nonzero = 0;
 #pragma unroll
     for (unsigned i = group * 4; i < group * 4 + 4; ++i) {
-        if constexpr (kIsSigned<T>)
-            total = __dp2a_lo(static_cast<int>(words[i]), 0x0101, total);
-        else
-            total = static_cast<int>(__dp2a_lo(words[i], 0x0101U, static_cast<unsigned>(total)));
-#pragma unroll
-        for (unsigned half = 0; half < 2; ++half) {
-            const auto bits = static_cast<unsigned>(static_cast<int>(integer<T>(words, 2 * i + half)));
-            squares += bits * bits;  // its low 32 bits equal those of the magnitude's square
-        }
-        const unsigned marks = (((words[i] & 0x7fff7fffU) + 0x7fff7fffU) | words[i]) & 0x80008000U;
-        nonzero += marks >> 15U;
+        const unsigned word = words[i];
+        const unsigned bytes = __byte_perm(word, 0, 0x3120);
+        total = add_products<T, false>(word, 0x0101U, total);
+        low = add_products<T, false>(word, bytes, low);
+        high = add_products<T, true>(word, bytes, high);
+        const unsigned marks = (((word & 0x7fff7fffU) + 0x7fff7fffU) | word) & 0x80008000U;
+        nonzero = __dp2a_lo(marks, 0x0101U, nonzero);
     }
-    return {total, squares, 0, 8 - (nonzero & 0xffffU) - (nonzero >> 16U)};
+    const auto squares = static_cast<std::uint64_t>(low + std::int64_t{high} * 256);
+    return {total, squares, 0, 8 - nonzero / 0x8000U};
 }
 
 template <typename T>
@@ -141,37 +155,51 @@ __device__ Sums sums_of_group(const unsigned (&words)[kWords], unsigned group) {
     return sums;
 }
 
-/// Handles two bytes at a time in halves of a word, biased so that unsigned order applies.
+/// The extremes of numbers in the halves of words.
+template <typename T>
+class HalfExtremes {
+  public:
+    __device__ void add(unsigned word, unsigned other) {
+        if constexpr (kIsSigned<T>) {
+            least_ = __vmins2(least_, __vmins2(word, other));
+            most_ = __vmaxs2(most_, __vmaxs2(word, other));
+        } else {
+            least_ = __vminu2(least_, __vminu2(word, other));
+            most_ = __vmaxu2(most_, __vmaxu2(word, other));
+        }
+    }
+    [[nodiscard]] __device__ int minimum() const { return min(low(least_), high(least_)); }
+    [[nodiscard]] __device__ int maximum() const { return max(low(most_), high(most_)); }
+
+  private:
+    static __device__ int low(unsigned word) { return high(word << 16U); }
+    static __device__ int high(unsigned word) {
+        return kIsSigned<T> ? static_cast<int>(word) >> 16 : static_cast<int>(word >> 16U);
+    }
+
+    unsigned least_ = kIsSigned<T> ? 0x7fff7fffU : UINT32_MAX;
+    unsigned most_ = kIsSigned<T> ? 0x80008000U : 0;
+};
+
+/// The high byte decides between halves, so the low bytes may be anything.
 template <typename T>
 __device__ void byte_extremes(const unsigned (&words)[kWords], T& minimum, T& maximum) {
-    constexpr unsigned kBias = kIsSigned<T> ? 0x80808080U : 0;
-    unsigned least = 0x00ff00ffU;
-    unsigned most = 0;
+    HalfExtremes<T> extremes;
 #pragma unroll
-    for (unsigned i = 0; i < kWords; ++i) {
-        const unsigned even = (words[i] ^ kBias) & 0x00ff00ffU;
-        const unsigned odd = (words[i] ^ kBias) >> 8U & 0x00ff00ffU;
-        least = __vminu2(least, __vminu2(even, odd));
-        most = __vmaxu2(most, __vmaxu2(even, odd));
-    }
-    least = min(least & 0xffffU, least >> 16U);
-    most = max(most & 0xffffU, most >> 16U);
-    minimum = static_cast<T>(least ^ (kBias & 0xffU));
-    maximum = static_cast<T>(most ^ (kBias & 0xffU));
+    for (unsigned i = 0; i < kWords; ++i)
+        extremes.add(words[i], words[i] << 8U);
+    minimum = static_cast<T>(extremes.minimum() >> 8);
+    maximum = static_cast<T>(extremes.maximum() >> 8);
 }
 
 template <typename T>
 __device__ void half_extremes(const unsigned (&words)[kWords], T& minimum, T& maximum) {
-    constexpr unsigned kBias = kIsSigned<T> ? 0x80008000U : 0;
-    unsigned least = UINT32_MAX;
-    unsigned most = 0;
+    HalfExtremes<T> extremes;
 #pragma unroll
-    for (unsigned i = 0; i < kWords; ++i) {
-        least = __vminu2(least, words[i] ^ kBias);
-        most = __vmaxu2(most, words[i] ^ kBias);
-    }
-    minimum = static_cast<T>(min(least & 0xffffU, least >> 16U) ^ (kBias & 0xffffU));
-    maximum = static_cast<T>(max(most & 0xffffU, most >> 16U) ^ (kBias & 0xffffU));
+    for (unsigned i = 0; i < kWords; i += 2)
+        extremes.add(words[i], words[i + 1]);
+    minimum = static_cast<T>(extremes.minimum());
+    maximum = static_cast<T>(extremes.maximum());
 }
 
 /// kBoolean: any nonzero bits mean true, which is 1.
@@ -264,64 +292,107 @@ class NarrowIntegers {
     IntegerExtremes<T> extremes_;
 };
 
-/// Handles int64 and uint64.
+/// Handles int64 and uint64. The sum is exact. Squares are of distances from the first number, which are
+/// exact unless the numbers of a turn are so far apart that it does not matter.
 template <typename T>
 class WideIntegers {
   public:
     __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
+        T least = number(words, 0);
+        T most = least;
 #pragma unroll
-        for (unsigned i = 0; i < kNumbers; ++i)
-            if (i < turn.groups * (kNumbers / kGroups))
-                take(static_cast<T>(std::uint64_t{words[2 * i + 1]} << 32U | words[2 * i]), turn.number);
+        for (unsigned i = 1; i < kNumbers; ++i) {
+            least = min(least, number(words, i));
+            most = max(most, number(words, i));
+        }
+        take_extremes(least, most, turn.number);
+        const Distances distances(reference_, least, most);
+#pragma unroll
+        for (unsigned k = 0; k < kGroups; ++k) {
+            if (k >= turn.groups) continue;
+            take(number(words, 2 * k), distances);
+            take(number(words, 2 * k + 1), distances);
+        }
     }
 
     __device__ void add_end(const Turn& turn) {
-        take(static_cast<T>(GroupBits(*turn.from).next(64)), turn.number);
+        const auto last = static_cast<T>(GroupBits(*turn.from).next(64));
+        take_extremes(last, last, turn.number);
+        take(last, Distances(reference_, last, last));
     }
 
     template <bool>
     __device__ void finish() const {
         Known known;
+        const Wide total = low_words_ + (static_cast<Wide>(static_cast<SignedWide>(high_words_)) << 32U);
+        auto reference = static_cast<Wide>(reference_);
+        if constexpr (kIsSigned<T>) reference = static_cast<Wide>(static_cast<SignedWide>(reference_));
+        const Wide distances = total - reference * count_;
+        const bool is_negative = distances >> 127U != 0;
+        const Wide magnitude = is_negative ? -distances : distances;
         known.count = count_;
         known.reference = static_cast<double>(reference_);
-        known.sum = sum_;
+        known.sum = static_cast<double>(static_cast<std::uint64_t>(magnitude >> 64U)) * 0x1p64 +
+                    static_cast<double>(static_cast<std::uint64_t>(magnitude));
+        if (is_negative) known.sum = -known.sum;
         known.squares = squares_;
         known.zeros = zeros_;
-        known.sum_low = static_cast<std::uint64_t>(total_);
-        known.sum_high = static_cast<std::uint64_t>(total_ >> 64U);
+        known.sum_low = static_cast<std::uint64_t>(total);
+        known.sum_high = static_cast<std::uint64_t>(total >> 64U);
         extremes_.finish(known);
     }
 
   private:
     static constexpr unsigned kNumbers = kWords / 2;
 
-    __device__ void take(T number, unsigned turn) {
-        if (count_ == 0) reference_ = number;
-        extremes_.add(count_ > 0, number, number, turn);
-        const double distance = distance_of(reference_, number);
-        sum_ += distance;
-        squares_ = fma(distance, distance, squares_);
-        zeros_ += number == 0 ? 1 : 0;
-        if constexpr (kIsSigned<T>)
-            total_ += static_cast<Wide>(static_cast<SignedWide>(number));
-        else
-            total_ += number;
-        ++count_;
+    /// A distance is exact if all of them have at most 62 bits. If not, numbers become doubles first,
+    /// unsigned ones less 2^63.
+    struct Distances {
+        std::uint64_t from;
+        double from_there = 0;
+
+        __device__ Distances(T reference, T least, T most) : from(static_cast<std::uint64_t>(reference)) {
+            constexpr std::uint64_t kMiddle = kIsSigned<T> ? 0 : std::uint64_t{1} << 63U;
+            const auto span = static_cast<std::uint64_t>(max(most, reference)) -
+                              static_cast<std::uint64_t>(min(least, reference));
+            if (span >> 62U == 0) return;
+            from_there = static_cast<double>(static_cast<std::int64_t>(from - kMiddle));
+            from = kMiddle;
+        }
+        [[nodiscard]] __device__ double to(T number) const {
+            const auto distance = static_cast<std::int64_t>(static_cast<std::uint64_t>(number) - from);
+            return static_cast<double>(distance) - from_there;
+        }
+    };
+
+    static __device__ T number(const unsigned (&words)[kWords], unsigned i) {
+        return static_cast<T>(std::uint64_t{words[2 * i + 1]} << 32U | words[2 * i]);
     }
 
-    /// Uses the exact distance, because both numbers may exceed 2^53.
-    static __device__ double distance_of(T from, T to) {
-        const auto a = static_cast<std::uint64_t>(from);
-        const auto b = static_cast<std::uint64_t>(to);
-        return to >= from ? static_cast<double>(b - a) : -static_cast<double>(a - b);
+    /// Must come before the turn's numbers.
+    __device__ void take_extremes(T least, T most, unsigned turn) {
+        if (count_ == 0) reference_ = least;
+        extremes_.add(count_ > 0, least, most, turn);
+    }
+
+    __device__ void take(T number, const Distances& distances) {
+        const double distance = distances.to(number);
+        squares_ = fma(distance, distance, squares_);
+        zeros_ += number == 0 ? 1 : 0;
+        low_words_ += static_cast<unsigned>(number);
+        if constexpr (kIsSigned<T>)
+            high_words_ += static_cast<int>(number >> 32U);
+        else
+            high_words_ += static_cast<unsigned>(number >> 32U);
+        ++count_;
     }
 
     T reference_ = 0;
     unsigned count_ = 0;
     unsigned zeros_ = 0;
-    double sum_ = 0;
+    std::uint64_t low_words_ = 0;
+    std::int64_t high_words_ = 0;
     double squares_ = 0;
-    Wide total_ = 0;
     IntegerExtremes<T> extremes_;
 };
 

@@ -9,12 +9,15 @@
 
 namespace aoti_dbg::device {
 
-/// The extremes of a turn. `zeros` counts only the groups that the turn has.
+/// The sums over a turn, of the distances from a number of the turn, and its extremes. All but the extremes
+/// cover only the groups that the turn has.
 template <typename Real>
-struct Extremes {
+struct TurnSums {
+    Real sum = 0;
+    Real squares = 0;
     Real minimum;
     Real maximum;
-    unsigned zeros;
+    unsigned zeros = 0;
 };
 
 __device__ inline float lesser(float a, float b) {
@@ -42,130 +45,244 @@ __device__ inline float one_if_zero(double number) {
 
 /// Uses every kParts-th number from number kPart on. Missing groups repeat the first one.
 template <typename Kind, unsigned kPart, unsigned kParts>
-__device__ Extremes<typename Kind::Real> plain_extremes(const unsigned (&words)[kWords], unsigned groups) {
+__device__ TurnSums<typename Kind::Real> plain_sums(const unsigned (&words)[kWords], unsigned groups,
+                                                    typename Kind::Real shift) {
     using Real = typename Kind::Real;
     constexpr unsigned kInGroup = Kind::kNumbers / kGroups;
-    Extremes<Real> extremes{Kind::number(words, kPart), Kind::number(words, kPart), 0};
+    TurnSums<Real> sums{0, 0, Kind::number(words, kPart), Kind::number(words, kPart), 0};
     float zeros = 0;
 #pragma unroll
     for (unsigned k = 0; k < kGroups; ++k) {
-        float in_group = 0;
+        Real group_sum = 0;
+        Real group_squares = 0;
+        float group_zeros = 0;
 #pragma unroll
         for (unsigned i = kPart; i < kInGroup; i += kParts) {
             const Real number = Kind::number(words, k * kInGroup + i);
-            extremes.minimum = lesser(extremes.minimum, number);
-            extremes.maximum = greater(extremes.maximum, number);
-            in_group += one_if_zero(number);
+            const Real distance = number - shift;
+            group_sum += distance;
+            group_squares = fma(distance, distance, group_squares);
+            sums.minimum = lesser(sums.minimum, number);
+            sums.maximum = greater(sums.maximum, number);
+            group_zeros += one_if_zero(number);
         }
-        if (k < groups) zeros += in_group;
+        if (k < groups) {
+            sums.sum += group_sum;
+            sums.squares += group_squares;
+            zeros += group_zeros;
+        }
     }
-    extremes.zeros = static_cast<unsigned>(zeros);
-    return extremes;
+    sums.zeros = static_cast<unsigned>(zeros);
+    return sums;
+}
+
+/// Extremes and comparisons run at half the rate of additions, so it handles pairs of neighbors.
+template <typename Kind>
+__device__ TurnSums<float> paired_sums(const unsigned (&words)[kWords], unsigned groups, float shift) {
+    using Pair = typename Kind::Pair;
+    const Pair zero = Kind::both(0.0F);
+    TurnSums<float> sums;
+    Pair minimum = zero;
+    Pair maximum = zero;
+    Pair zeros = zero;
+#pragma unroll
+    for (unsigned k = 0; k < kGroups; ++k) {
+        const unsigned group[4] = {words[k * 4], words[k * 4 + 1], words[k * 4 + 2], words[k * 4 + 3]};
+        Pair pairs[Kind::kPairs];
+        Kind::decode(group, pairs);
+        if (k == 0) minimum = maximum = pairs[0];
+        float group_sum = 0;
+        float group_squares = 0;
+        Pair group_zeros = zero;
+#pragma unroll
+        for (unsigned i = 0; i < Kind::kPairs; ++i) {
+            const float low = Kind::low(pairs[i]) - shift;
+            const float high = Kind::high(pairs[i]) - shift;
+            group_sum += low;
+            group_sum += high;
+            group_squares = fma(low, low, group_squares);
+            group_squares = fma(high, high, group_squares);
+            minimum = __hmin2(minimum, pairs[i]);
+            maximum = __hmax2(maximum, pairs[i]);
+            group_zeros = __hadd2(group_zeros, __heq2(pairs[i], zero));
+        }
+        if (k < groups) {
+            sums.sum += group_sum;
+            sums.squares += group_squares;
+            zeros = __hadd2(zeros, group_zeros);
+        }
+    }
+    sums.minimum = fminf(Kind::low(minimum), Kind::high(minimum));
+    sums.maximum = fmaxf(Kind::low(maximum), Kind::high(maximum));
+    sums.zeros = static_cast<unsigned>(Kind::low(zeros) + Kind::high(zeros));
+    return sums;
 }
 
 struct Float64 {
     using Real = double;
+    static constexpr bool kPaired = false;
     static constexpr unsigned kNumbers = kWords / 2;
-    static __device__ double number(const unsigned (&words)[kWords], unsigned i) {
+    template <unsigned kCount>
+    static __device__ double number(const unsigned (&words)[kCount], unsigned i) {
         return __hiloint2double(static_cast<int>(words[2 * i + 1]), static_cast<int>(words[2 * i]));
     }
     static __device__ double decode(std::uint64_t bits) { return double_of_bits(bits); }
-    template <unsigned kPart, unsigned kParts>
-    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords], unsigned groups) {
-        return plain_extremes<Float64, kPart, kParts>(words, groups);
-    }
 };
 
 struct Float32 {
     using Real = float;
+    static constexpr bool kPaired = false;
     static constexpr unsigned kNumbers = kWords;
-    static __device__ float number(const unsigned (&words)[kWords], unsigned i) {
+    template <unsigned kCount>
+    static __device__ float number(const unsigned (&words)[kCount], unsigned i) {
         return __uint_as_float(words[i]);
     }
     static __device__ float decode(std::uint64_t bits) {
         return __uint_as_float(static_cast<unsigned>(bits));
     }
-    template <unsigned kPart, unsigned kParts>
-    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords], unsigned groups) {
-        return plain_extremes<Float32, kPart, kParts>(words, groups);
-    }
 };
 
-/// Handles pairs of neighbors, because extremes and comparisons run at half the rate of additions.
-template <typename Pair>
-__device__ Extremes<float> paired_extremes(const unsigned (&words)[kWords], unsigned groups) {
-    const auto pair = [&](unsigned i) { return *reinterpret_cast<const Pair*>(&words[i]); };
-    const unsigned nothing = 0;
-    const Pair zero = *reinterpret_cast<const Pair*>(&nothing);
-    Pair minimum = pair(0);
-    Pair maximum = pair(0);
-    Pair zeros = zero;
-#pragma unroll
-    for (unsigned k = 0; k < kGroups; ++k) {
-        Pair in_group = zero;
-#pragma unroll
-        for (unsigned i = k * 4; i < k * 4 + 4; ++i) {
-            minimum = __hmin2(minimum, pair(i));
-            maximum = __hmax2(maximum, pair(i));
-            in_group = __hadd2(in_group, __heq2(pair(i), zero));
-        }
-        if (k < groups) zeros = __hadd2(zeros, in_group);
-    }
-    return {fminf(__low2float(minimum), __high2float(minimum)),
-            fmaxf(__low2float(maximum), __high2float(maximum)),
-            static_cast<unsigned>(__low2float(zeros) + __high2float(zeros))};
+template <typename To, typename From>
+__device__ To as_pair(const From& from) {
+    return *reinterpret_cast<const To*>(&from);
 }
 
-struct Float16 {
+struct HalfPairs {
+    using Pair = __half2;
+    static __device__ Pair both(float number) { return __float2half2_rn(number); }
+    static __device__ float low(Pair pair) { return __low2float(pair); }
+    static __device__ float high(Pair pair) { return __high2float(pair); }
+};
+
+struct Float16 : HalfPairs {
     using Real = float;
+    static constexpr bool kPaired = true;
+    static constexpr unsigned kPairs = 4;
     static constexpr unsigned kNumbers = kWords * 2;
-    static __device__ float number(const unsigned (&words)[kWords], unsigned i) {
+    template <unsigned kCount>
+    static __device__ float number(const unsigned (&words)[kCount], unsigned i) {
         return decode(words[i / 2] >> (i % 2 * 16));
     }
     static __device__ float decode(std::uint64_t bits) {
         return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
     }
-    template <unsigned kPart, unsigned kParts>
-    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords], unsigned groups) {
-        if constexpr (kParts == 1)
-            return paired_extremes<__half2>(words, groups);
-        else
-            return plain_extremes<Float16, kPart, kParts>(words, groups);
+    static __device__ void decode(const unsigned (&group)[4], Pair (&pairs)[kPairs]) {
+#pragma unroll
+        for (unsigned i = 0; i < kPairs; ++i)
+            pairs[i] = as_pair<Pair>(group[i]);
     }
 };
 
 struct BFloat16 {
     using Real = float;
+    using Pair = __nv_bfloat162;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    static constexpr bool kPaired = true;
+#else
+    static constexpr bool kPaired = false;  // older devices compare one by one anyway
+#endif
+    static constexpr unsigned kPairs = 4;
     static constexpr unsigned kNumbers = kWords * 2;
-    static __device__ float number(const unsigned (&words)[kWords], unsigned i) {
+    template <unsigned kCount>
+    static __device__ float number(const unsigned (&words)[kCount], unsigned i) {
         return __uint_as_float(i % 2 == 0 ? words[i / 2] << 16U : words[i / 2] & 0xffff0000U);
     }
     static __device__ float decode(std::uint64_t bits) {
         return __uint_as_float(static_cast<unsigned>(bits) << 16U);
     }
-    template <unsigned kPart, unsigned kParts>
-    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords], unsigned groups) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-        return paired_extremes<__nv_bfloat162>(words, groups);
-#else
-        return plain_extremes<BFloat16, kPart, kParts>(words,
-                                                       groups);  // older devices compare one by one anyway
-#endif
+    static __device__ void decode(const unsigned (&group)[4], Pair (&pairs)[kPairs]) {
+#pragma unroll
+        for (unsigned i = 0; i < kPairs; ++i)
+            pairs[i] = as_pair<Pair>(group[i]);
+    }
+    static __device__ Pair both(float number) {
+        return __float2bfloat162_rn(number);
+    }
+    static __device__ float low(Pair pair) {
+        return __uint_as_float(as_pair<unsigned>(pair) << 16U);
+    }
+    static __device__ float high(Pair pair) {
+        return __uint_as_float(as_pair<unsigned>(pair) & 0xffff0000U);
     }
 };
 
-/// Decodes all five kinds with the table that the block filled for its job's kind.
-struct Float8 {
+/// Decodes the kinds of float8 with the table that the block filled for its job's kind.
+struct TableFloat8 {
     using Real = float;
+    static constexpr bool kPaired = false;
     static constexpr unsigned kNumbers = kWords * 4;
-    static __device__ float number(const unsigned (&words)[kWords], unsigned i) {
+    template <unsigned kCount>
+    static __device__ float number(const unsigned (&words)[kCount], unsigned i) {
         return decode(words[i / 4] >> (i % 4 * 8) & 0xffU);
     }
     static __device__ float decode(std::uint64_t bits) { return shared().float8[bits]; }
-    template <unsigned kPart, unsigned kParts>
-    static __device__ Extremes<Real> extremes(const unsigned (&words)[kWords], unsigned groups) {
-        return plain_extremes<Float8, kPart, kParts>(words, groups);
+};
+
+/// All kinds of float8 but float8_e8m0fnu: their numbers are numbers of float16.
+struct HalfFloat8 : HalfPairs, TableFloat8 {
+    static constexpr bool kPaired = true;
+    static constexpr unsigned kPairs = 8;
+    using TableFloat8::decode;
+    static __device__ void decode(const unsigned (&group)[4], Pair (&pairs)[kPairs]) {
+        const DType dtype = shared_job().dtype;
+        if (dtype == DType::float8_e5m2) {
+#pragma unroll
+            for (unsigned i = 0; i < kPairs; ++i)
+                pairs[i] = as_pair<Pair>(__byte_perm(group[i / 2], 0, i % 2 == 0 ? 0x1404 : 0x3424));
+            return;
+        }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+        if (dtype == DType::float8_e4m3fn) {
+#pragma unroll
+            for (unsigned i = 0; i < kPairs; ++i) {
+                unsigned halves = 0;
+                asm("cvt.rn.f16x2.e4m3x2 %0, %1;"
+                    : "=r"(halves)
+                    : "h"(static_cast<unsigned short>(group[i / 2] >> (i % 2 * 16))));
+                pairs[i] = as_pair<Pair>(halves);
+            }
+            return;
+        }
+#endif
+#pragma unroll
+        for (unsigned i = 0; i < kPairs; ++i)
+            pairs[i] = __floats2half2_rn(number(group, 2 * i), number(group, 2 * i + 1));
     }
 };
+
+/// float8_e8m0fnu is the exponent of a bfloat16: 0 means 2^-127, and 255 is NaN.
+struct ScaleFloat8 : BFloat16, TableFloat8 {
+    using BFloat16::kPaired;
+    using BFloat16::Real;
+    using TableFloat8::decode;
+    using TableFloat8::number;
+    static constexpr unsigned kPairs = 8;
+    static constexpr unsigned kNumbers = kWords * 4;
+    static __device__ void decode(const unsigned (&group)[4], Pair (&pairs)[kPairs]) {
+#pragma unroll
+        for (unsigned i = 0; i < kPairs; ++i) {
+            const unsigned bits = __byte_perm(group[i / 2], 0, i % 2 == 0 ? 0x1404 : 0x3424) >> 1U;
+            const unsigned ends =
+                __heq2_mask(as_pair<Pair>(bits), both(0)) | __heq2_mask(as_pair<Pair>(bits), both(INFINITY));
+            pairs[i] = as_pair<Pair>(bits | (ends & 0x00400040U));
+        }
+    }
+};
+
+/// The kinds of attention masks.
+template <typename Kind>
+inline constexpr bool kIsMasked = false;
+template <>
+inline constexpr bool kIsMasked<Float32> = true;
+template <>
+inline constexpr bool kIsMasked<Float16> = true;
+template <>
+inline constexpr bool kIsMasked<BFloat16> = true;
+
+/// Less code at the cost of speed.
+template <typename Kind>
+inline constexpr bool kIsRare = false;
+template <>
+inline constexpr bool kIsRare<ScaleFloat8> = true;
 
 }  // namespace aoti_dbg::device

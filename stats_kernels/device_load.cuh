@@ -267,26 +267,28 @@ class GroupBits {
     std::uint64_t high_;
 };
 
-/// One function handles every dtype, because this case is rare.
-__device__ inline std::uint64_t key_of_bits(DType dtype, std::uint64_t bits) {
-    const unsigned unused = 64 - 8 * element_size(dtype);
+/// One function handles every dtype of floats, because this case is rare.
+__device__ inline double number_of_bits(DType dtype, std::uint64_t bits) {
     switch (dtype) {
         case DType::float64:
-            return key_of(double_of_bits(bits));
+            return double_of_bits(bits);
         case DType::float32:
-            return key_of(static_cast<double>(float_of_bits(static_cast<std::uint32_t>(bits))));
+            return static_cast<double>(float_of_bits(static_cast<std::uint32_t>(bits)));
         case DType::float16:
-            return key_of(static_cast<double>(decode_float16(static_cast<std::uint16_t>(bits))));
+            return static_cast<double>(decode_float16(static_cast<std::uint16_t>(bits)));
         case DType::bfloat16:
-            return key_of(static_cast<double>(decode_bfloat16(static_cast<std::uint16_t>(bits))));
-        case DType::boolean:
-            return key_of(std::uint64_t{bits != 0});
+            return static_cast<double>(decode_bfloat16(static_cast<std::uint16_t>(bits)));
         case DType::float4_e2m1fn_x2:
-            return key_of(static_cast<double>(decode_float4(static_cast<std::uint8_t>(bits))));
+            return static_cast<double>(decode_float4(static_cast<std::uint8_t>(bits)));
         default:
-            break;
+            return static_cast<double>(shared().float8[bits]);
     }
-    if (is_float8(dtype)) return key_of(static_cast<double>(shared().float8[bits]));
+}
+
+__device__ inline std::uint64_t key_of_bits(DType dtype, std::uint64_t bits) {
+    const unsigned unused = 64 - 8 * element_size(dtype);
+    if (!is_integer(dtype)) return key_of(number_of_bits(dtype, bits));
+    if (dtype == DType::boolean) return key_of(std::uint64_t{bits != 0});
     if (is_unsigned(dtype)) return key_of(bits);
     return key_of(static_cast<std::int64_t>(bits << unused) >> unused);
 }
@@ -331,6 +333,37 @@ __device__ __noinline__ std::uint64_t index_of_extreme(bool has_it, unsigned tur
         }
         __syncwarp();
         found = least_of_lanes(found);
+    }
+}
+
+/// One for each part and kind of special.
+inline constexpr unsigned kFirstSpecials = 6;
+
+/// Returns that of the calling thread. A sweep leaves there the first group with such a special.
+__device__ inline unsigned long long& first_special() {
+    return (&shared().specials[threadIdx.x / 3].first_nan)[threadIdx.x % 3];
+}
+
+/// Replaces the number of the group by that of the element. Nothing is live where it is called, so that it
+/// costs tensors without specials nothing.
+__device__ __noinline__ void locate_special() {
+    const DeviceJob& job = shared_job();
+    const unsigned part = threadIdx.x / 3;
+    const unsigned kind = threadIdx.x % 3;
+    unsigned long long& first = first_special();
+    const unsigned in_group = 16 / job.bytes;
+    const unsigned parts = is_complex(job.dtype) ? 2 : 1;
+    const std::uint64_t begin = first * in_group;
+    const std::uint64_t left = job.count - begin;
+    const unsigned count = left < in_group ? static_cast<unsigned>(left) : in_group;
+    GroupBits bits(load_group(begin, count, job.bytes));
+    for (unsigned i = 0; i < count * parts; ++i) {
+        const double number = number_of_bits(part_dtype(job.dtype), bits.next(8 * job.bytes / parts));
+        if (i % parts != part || number - number == 0) continue;
+        if (kind == (number != number ? 0U : (number > 0 ? 1U : 2U))) {
+            first = begin + i / parts;
+            return;
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 // and writes its result to host memory without waiting for others. It aims for full bandwidth: each byte is
 // read once, in loads of 16 bytes, with four of them in flight per thread. Must not use the CUDA runtime,
 // allocate, or read a byte that no element covers.
+#include <type_traits>
+
 #include "stats_kernels/device_finish.cuh"
 #include "stats_kernels/device_float4.cuh"
 #include "stats_kernels/device_values.cuh"
@@ -97,7 +99,8 @@ __device__ void requested_sweep(Region region) {
 
 template <typename Kind, unsigned kBytes>
 __device__ void sweep_real(Region region) {
-    return requested_sweep<FindingsOnly<Kind, 1>, RealNumbers<Kind>, kBytes>(region);
+    using Findings = FindingsOnly<std::conditional_t<kBytes == 1, TableFloat8, Kind>, 1>;
+    return requested_sweep<Findings, RealNumbers<Kind>, kBytes>(region);
 }
 
 template <typename Kind, unsigned kBytes>
@@ -155,8 +158,10 @@ __device__ __noinline__ void sweep_region(Region region) {
             return sweep_narrow<std::uint8_t, true>(region);
         case DType::float4_e2m1fn_x2:
             return sweep_finite<Float4Numbers, 1>(region);
+        case DType::float8_e8m0fnu:
+            return sweep_real<ScaleFloat8, 1>(region);
         default:
-            return sweep_real<Float8, 1>(region);
+            return sweep_real<HalfFloat8, 1>(region);
     }
 }
 
@@ -253,13 +258,29 @@ __device__ bool sweep_common_patches(const Region& region) {
     }
 }
 
+/// The same for findings only.
+__device__ bool find_common(const Region& region) {
+    switch (shared_job().dtype) {
+        case DType::float32:
+            sweep_here<4, false, true, FindingsOnly<Float32, 1>>(region);
+            return true;
+        case DType::float16:
+            sweep_here<2, false, true, FindingsOnly<Float16, 1>>(region);
+            return true;
+        case DType::bfloat16:
+            sweep_here<2, false, true, FindingsOnly<BFloat16, 1>>(region);
+            return true;
+        default:
+            return false;
+    }
+}
+
 /// Inlines the most common kinds and requests into the kernel, because calls take a fifth of a launch over
 /// small tensors. Returns false for all others.
 __device__ bool sweep_common(const Region& region) {
     const DeviceJob& job = shared_job();
-    if (wants(job.requested, Requested::hash) ||
-        !wants(job.requested, Requested::printed | Requested::indices))
-        return false;
+    if (wants(job.requested, Requested::hash)) return false;
+    if (!wants(job.requested, Requested::printed | Requested::indices)) return find_common(region);
     switch (job.dtype) {
         case DType::float32:
             sweep_here<4, false, true, RealNumbers<Float32>>(region);
@@ -333,5 +354,6 @@ extern "C" __global__ void __launch_bounds__(aoti_dbg::kBlockThreads, 4)
     const DeviceJob& job = shared_job();
     if (const unsigned bytes = value_bytes(job.dtype, job.requested, job.count); bytes > 0)
         leave_values(bytes, launch.sequence);
+    if (threadIdx.x < kFirstSpecials && first_special() != kNoIndex) locate_special();
     if (threadIdx.x < 32) leave_lines(launch.sequence);
 }

@@ -14,6 +14,7 @@ namespace {
 // A recording has fewer kernels. This bounds the memory for a damaged file.
 constexpr std::size_t kMostKernels = std::size_t{1} << 16U;
 constexpr std::size_t kMostOpenCalls = 4096;
+constexpr double kSecondsPerNs = 1e-9;
 // After that much, more of the file may be there.
 constexpr std::size_t kManyBytes = std::size_t{1} << 20U;
 
@@ -31,25 +32,32 @@ KernelTimer::Sum& KernelTimer::sum_of(Sums& sums, std::string_view name) {
 }
 
 void KernelTimer::add_timeline(const std::string& path, bool is_final) {
-    std::unique_ptr<GrowingLines>& lines = timelines_[path];
-    if (lines == nullptr) lines = std::make_unique<GrowingLines>(path);
-    if (!lines->is_open()) return;
+    std::unique_ptr<Timeline>& timeline = timelines_[path];
+    if (timeline == nullptr) timeline = std::make_unique<Timeline>(path);
+    GrowingLines& lines = timeline->lines;
+    if (!lines.is_open()) return;
     has_timeline_ = true;
     std::size_t read = 0;
     do {
         read = 0;
-        lines->poll(is_final);
-        TimelineReader reader([&](char* to, std::size_t bytes) {
-            const std::size_t count = lines->read(to, bytes);
+        lines.poll(is_final);
+        const auto source = [&](char* to, std::size_t bytes) {
+            const std::size_t count = lines.read(to, bytes);
             read += count;
             return count;
-        });
-        for (ReadSpan span; reader.next(span);)
-            add_span(span);
+        };
+        TimelineReader reader(source, std::move(timeline->devices));
+        for (ReadSpan span; reader.next(span);) {
+            const TimelineDevice* const device = reader.device(span.device);
+            if (device != nullptr && timeline->used.insert(span.device).second)
+                devices_.insert({device->name, peak_bytes_per_second(*device)});
+            add_span(span, device);
+        }
+        timeline->devices = reader.devices();
     } while (read >= kManyBytes);
 }
 
-void KernelTimer::add_span(const ReadSpan& span) {
+void KernelTimer::add_span(const ReadSpan& span, const TimelineDevice* device) {
     if (span.kernel.starts_with(kOwnKernels)) return;
     const bool is_kernel = span.kind == "kernel" || span.kind.empty();
     const std::string name = is_kernel ? std::string(span.kernel) : "(" + std::string(span.kind) + ")";
@@ -57,6 +65,10 @@ void KernelTimer::add_span(const ReadSpan& span) {
     const std::uint64_t took = span.end_ns - span.start_ns;
     ++sum.count;
     sum.time_ns += took;
+    const double peak = device == nullptr ? 0 : peak_bytes_per_second(*device);
+    // The bus to the host limits many copies, and others read and write each byte.
+    sum.has_peak = sum.has_peak && peak != 0 && span.kind != "copy";
+    sum.peak_bytes += peak * static_cast<double>(took) * kSecondsPerNs;
     if (is_kernel) return;
     copied_ns_ += took;
     sum.bytes += span.bytes;
@@ -136,11 +148,15 @@ KernelTimes KernelTimer::times() const {
     times.is_device_time = has_timeline_;
     times.processes = processes_;
     times.copied_ns = copied_ns_;
+    if (has_timeline_) times.devices = devices_;
     for (const auto& [name, sum] : has_timeline_ ? device_ : host_) {
         KernelTime kernel{name, sum.count, sum.time_ns, sum.sized == 0 ? 0 : sum.bytes / sum.sized};
         // The tensors of a kernel are those of the call that launched it, under the same name.
         if (const auto call = host_.find(name); has_timeline_ && kernel.bytes == 0 && call != host_.end())
             kernel.bytes = call->second.sized == 0 ? 0 : call->second.bytes / call->second.sized;
+        if (has_timeline_ && sum.has_peak && sum.time_ns != 0)
+            kernel.peak_bytes_per_second =
+                sum.peak_bytes / (static_cast<double>(sum.time_ns) * kSecondsPerNs);
         times.total_ns += sum.time_ns;
         times.kernels.push_back(std::move(kernel));
     }

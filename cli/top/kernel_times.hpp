@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,6 +22,16 @@ struct KernelTime {
     std::uint64_t count = 0;
     std::uint64_t time_ns = 0;
     std::uint64_t bytes = 0;  // of the tensors of one call, on average; 0: unknown
+    // What the memory of the devices that ran it transfers at most, weighted by the time on each; 0: unknown,
+    // or a copy, which another link may limit.
+    double peak_bytes_per_second = 0;
+};
+
+/// A kind of device that ran something.
+struct DevicePeak {
+    std::string name;
+    double bytes_per_second = 0;  // of its memory, at most; 0: unknown
+    auto operator<=>(const DevicePeak&) const = default;
 };
 
 struct KernelTimes {
@@ -29,6 +40,7 @@ struct KernelTimes {
     std::uint64_t total_ns = 0;
     std::uint64_t copied_ns = 0;      // of it, device time of copies and fills
     std::vector<KernelTime> kernels;  // the longest time first
+    std::set<DevicePeak> devices;     // of the timelines that describe them
 };
 
 /// Reads the files of processes again and again, and adds what is new. It keeps a number for each kernel, so
@@ -48,11 +60,19 @@ class KernelTimer {
         std::uint64_t time_ns = 0;
         std::uint64_t bytes = 0;
         std::uint64_t sized = 0;  // calls whose bytes are known
+        double peak_bytes = 0;    // what the memory of its devices could transfer meanwhile
+        bool has_peak = true;     // false once it ran on a device whose peak is unknown
+    };
+    struct Timeline {
+        explicit Timeline(const std::string& path) : lines(path) {}
+        GrowingLines lines;
+        std::vector<TimelineDevice> devices;
+        std::set<std::uint32_t> used;  // numbers of devices that have spans
     };
     using Sums = std::map<std::string, Sum, std::less<>>;
 
     void add_timeline(const std::string& path, bool is_final);
-    void add_span(const ReadSpan& span);
+    void add_span(const ReadSpan& span, const TimelineDevice* device);
     void add_ring(const std::string& path);
     void add_events(const std::string& path);
     void add_call(const MeasuredCall& call);
@@ -61,7 +81,8 @@ class KernelTimer {
     bool reads_events_;
     bool has_timeline_ = false;
     std::uint64_t processes_ = 0;
-    std::map<std::string, std::unique_ptr<GrowingLines>> timelines_;  // by their paths
+    std::map<std::string, std::unique_ptr<Timeline>> timelines_;  // by their paths
+    std::set<DevicePeak> devices_;
     // Of a ring, by its path and thread.
     std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> last_numbers_;
     Sums device_;

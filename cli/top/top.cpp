@@ -74,7 +74,9 @@ int show_live(const TopRequest& request) {
         const std::size_t rows = LiveTerminal::rows();
         const std::size_t most = rows > kLinesAround + 1 ? rows - kLinesAround : 1;
         std::string text(kClearScreen);
-        text += top_table(timer.times(), std::min(request.limit, most), LiveTerminal::columns());
+        const KernelTimes times = timer.times();
+        const std::size_t shown = most - std::min(most - 1, times.devices.size());
+        text += top_table(times, std::min(request.limit, shown), LiveTerminal::columns());
         text += goes_on ? "Press q to quit.\n" : "The program has ended.\n";
         if (const int failed = print(text); failed != 0) return failed;
         if (!goes_on || terminal.waits_to_quit(kRefreshMilliseconds)) return 0;

@@ -30,6 +30,33 @@ double bytes_per_second(const KernelTime& kernel) {
            (static_cast<double>(kernel.time_ns) * 1e-9);
 }
 
+/// Returns which part of the most that the device's memory transfers the calls reach, or 0 if unknown.
+double share_of_peak(const KernelTime& kernel) {
+    return kernel.peak_bytes_per_second == 0 ? 0 : bytes_per_second(kernel) / kernel.peak_bytes_per_second;
+}
+
+/// Returns "31 %".
+std::string share_of_peak_text(const KernelTime& kernel) {
+    const double share = share_of_peak(kernel);
+    if (share == 0) return "-";
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), share < 0.1 ? "%.1f %%" : "%.0f %%", 100 * share);
+    return text.data();
+}
+
+/// Returns a line for each kind of device, such as "NVIDIA H200: the memory transfers at most 4917 GB/s".
+std::string device_lines(const KernelTimes& times) {
+    std::string text;
+    for (const DevicePeak& device : times.devices) {
+        if (device.bytes_per_second == 0) continue;
+        std::array<char, 64> speed{};
+        std::snprintf(speed.data(), speed.size(), ": the memory transfers at most %.0f GB/s\n",
+                      device.bytes_per_second * 1e-9);
+        text.append(device.name.empty() ? "GPU" : clean_text(device.name)).append(speed.data());
+    }
+    return text;
+}
+
 std::string speed_text(double bytes) {
     if (bytes == 0) return "-";
     std::array<char, 32> text{};
@@ -39,14 +66,27 @@ std::string speed_text(double bytes) {
     return text.data();
 }
 
+nlohmann::ordered_json devices_json(const KernelTimes& times) {
+    nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+    for (const DevicePeak& device : times.devices) {
+        nlohmann::ordered_json& one =
+            devices.emplace_back(nlohmann::ordered_json{{"name", clean_text(device.name)}});
+        if (device.bytes_per_second != 0) one["peak_bytes_per_second"] = device.bytes_per_second;
+    }
+    return devices;
+}
+
 }  // namespace
 
 std::string top_table(const KernelTimes& times, std::size_t most, std::size_t columns) {
     const bool has_bytes = std::ranges::any_of(
         times.kernels, [](const KernelTime& kernel) { return bytes_per_second(kernel) != 0; });
+    const bool has_peak = std::ranges::any_of(
+        times.kernels, [](const KernelTime& kernel) { return share_of_peak(kernel) != 0; });
     std::vector<TableRow> rows = {
         {"share", times.is_device_time ? "device time" : "host time", "count", "mean"}};
     if (has_bytes) rows.front().emplace_back("bytes/s");
+    if (has_peak) rows.front().emplace_back("of peak");
     rows.front().emplace_back("kernel");
     const std::size_t shown = std::min(most, times.kernels.size());
     for (std::size_t i = 0; i < shown; ++i) {
@@ -57,6 +97,7 @@ std::string top_table(const KernelTimes& times, std::size_t most, std::size_t co
                      duration_text(static_cast<double>(kernel.time_ns) /
                                    static_cast<double>(std::max<std::uint64_t>(kernel.count, 1)))});
         if (has_bytes) row.push_back(speed_text(bytes_per_second(kernel)));
+        if (has_peak) row.push_back(share_of_peak_text(kernel));
         std::string name;
         append_shortened(kernel.name,
                          columns == 0 ? kernel.name.size() : std::max(kNarrowestName, columns / 2), name);
@@ -68,6 +109,7 @@ std::string top_table(const KernelTimes& times, std::size_t most, std::size_t co
                        (times.is_device_time ? " on the device\n"
                                              : " on the host. If the program uses a GPU, --timeline "
                                                "(AOTI_DBG_TIMELINE=1) records device times.\n");
+    if (has_peak) text += device_lines(times);
     std::vector<bool> to_the_right(rows.front().size(), true);
     to_the_right.back() = false;
     text += aligned(rows, to_the_right);
@@ -87,15 +129,17 @@ std::string top_json(const KernelTimes& times, std::size_t most) {
                            : static_cast<double>(kernel.time_ns) / static_cast<double>(times.total_ns);
         if (kernel.bytes != 0) one["bytes"] = kernel.bytes;
         if (const double speed = bytes_per_second(kernel); speed != 0) one["bytes_per_second"] = speed;
+        if (const double share = share_of_peak(kernel); share != 0) one["share_of_peak"] = share;
         kernels.push_back(std::move(one));
     }
-    const Json all = {{"format", "aoti-dbg-top"},
-                      {"version", 1},
-                      {"time", times.is_device_time ? "device" : "host"},
-                      {"processes", times.processes},
-                      {"total_ns", times.total_ns},
-                      {"left_out", times.kernels.size() - kernels.size()},
-                      {"kernels", std::move(kernels)}};
+    Json all = {{"format", "aoti-dbg-top"},
+                {"version", 1},
+                {"time", times.is_device_time ? "device" : "host"},
+                {"processes", times.processes},
+                {"total_ns", times.total_ns},
+                {"left_out", times.kernels.size() - kernels.size()},
+                {"kernels", std::move(kernels)}};
+    if (times.is_device_time) all["devices"] = devices_json(times);
     return all.dump() + "\n";
 }
 

@@ -78,7 +78,9 @@ struct Members {
                 return;
         }
     }
-    static void set(std::string_view key, const Value& value, std::string_view& member) {
+    // Inlined, so that a comparison with a short key is one of integers.
+    [[gnu::always_inline]] static void set(std::string_view key, const Value& value,
+                                           std::string_view& member) {
         if (value.key() == key)
             member = value.is(JsonLine::Kind::number) ? value.text() : word_of(value.text());
     }
@@ -90,25 +92,31 @@ std::uint64_t number_of(std::string_view text) {
     return number;
 }
 
-void append_member(std::string_view name, std::string_view text, std::string& out) {
+/// Appends `before`, a text and `after`, unless the text is empty.
+void append_unless_empty(std::string_view before, std::string_view text, std::string_view after,
+                         std::string& out) {
     if (text.empty()) return;
-    out.append(", ").append(name).append(" ").append(text);
-}
-
-void append_count(std::string_view text, std::string_view what, std::string& out) {
-    if (text.empty()) return;
-    out.append(", ").append(text).append(" ").append(what);
+    char piece[64];
+    const std::size_t size = before.size() + text.size() + after.size();
+    if (size > sizeof piece) {
+        out.append(before).append(text).append(after);
+        return;
+    }
+    before.copy(piece, before.size());
+    text.copy(piece + before.size(), text.size());
+    after.copy(piece + before.size() + text.size(), after.size());
+    out.append(piece, size);
 }
 
 void append_statistics(const Members& members, std::string& out) {
-    append_member("mean", members.mean, out);
-    append_member("std", members.deviation, out);
-    append_member("min", members.minimum, out);
-    append_member("max", members.maximum, out);
-    append_count(members.nan, "NaN", out);
-    append_count(members.positive_infinity, "+Inf", out);
-    append_count(members.negative_infinity, "-Inf", out);
-    append_count(members.zeros, "zeros", out);
+    append_unless_empty(", mean ", members.mean, {}, out);
+    append_unless_empty(", std ", members.deviation, {}, out);
+    append_unless_empty(", min ", members.minimum, {}, out);
+    append_unless_empty(", max ", members.maximum, {}, out);
+    append_unless_empty(", ", members.nan, " NaN", out);
+    append_unless_empty(", ", members.positive_infinity, " +Inf", out);
+    append_unless_empty(", ", members.negative_infinity, " -Inf", out);
+    append_unless_empty(", ", members.zeros, " zeros", out);
 }
 
 }  // namespace

@@ -17,13 +17,14 @@ constexpr std::size_t kMostLanes = 64;
 
 }  // namespace
 
-void DeviceSpans::add(const ReadSpan& span, const std::string& device) {
-    if (!devices_.contains(span.device)) {
-        std::string name = "GPU " + std::to_string(span.device);
-        if (!device.empty()) name.append(" (").append(device).append(")");
-        packets_.add_track(trace_id(process_, kDevice, span.device), trace_id(process_, kProcess, 0), name);
-        devices_.emplace(span.device, std::move(name));
-    }
+void DeviceSpans::add_device(std::uint32_t number, const std::string& label) {
+    std::string name = "GPU " + std::to_string(number);
+    if (!label.empty()) name.append(" (").append(label).append(")");
+    packets_.add_track(trace_id(process_, kDevice, number), trace_id(process_, kProcess, 0), name);
+    devices_.insert(number);
+}
+
+void DeviceSpans::add(const ReadSpan& span) {
     waiting_.push_back({span.start_ns, span.end_ns, span.sequence, span.stream, span.bytes, span.device,
                         std::string(span.kernel), std::string(span.kind)});
     std::ranges::push_heap(waiting_, Later());

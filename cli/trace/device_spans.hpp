@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +19,11 @@ class DeviceSpans {
     /// `process` is the number of the process in the trace.
     DeviceSpans(TracePackets& packets, std::uint64_t process) : packets_(packets), process_(process) {}
 
-    /// `device` is the name of the span's device, or empty.
-    void add(const ReadSpan& span, const std::string& device);
+    [[nodiscard]] bool has_device(std::uint32_t number) const { return devices_.contains(number); }
+    /// `label` says what is known of the device. It may be empty.
+    void add_device(std::uint32_t number, const std::string& label);
+    /// Add the device of the span first.
+    void add(const ReadSpan& span);
     /// Writes the spans that still wait for earlier ones.
     void finish();
     [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
@@ -51,8 +55,8 @@ class DeviceSpans {
 
     TracePackets& packets_;
     std::uint64_t process_;
-    std::vector<Waiting> waiting_;                  // a heap, the earliest first
-    std::map<std::uint32_t, std::string> devices_;  // written ones
+    std::vector<Waiting> waiting_;     // a heap, the earliest first
+    std::set<std::uint32_t> devices_;  // written ones
     std::map<Place, std::vector<Lane>> streams_;
     std::uint64_t left_out_ = 0;
 };

@@ -24,7 +24,7 @@ void annotate_unless_empty(TracePackets& packets, std::string_view key, const st
 }  // namespace
 
 HostCalls::HostCalls(TracePackets& packets, const HostProcess& process)
-    : packets_(packets), process_(process), models_(process.ring) {}
+    : packets_(packets), process_(process), keys_(packets), models_(process.ring) {}
 
 HostThread& HostCalls::add_thread(std::uint32_t tid) {
     std::vector<TimedRecord> records;
@@ -203,21 +203,17 @@ void HostCalls::enter_record(HostThread& thread, const TimedRecord& timed) {
 void HostCalls::write_arguments(std::string_view group, const ReadEvent& event) {
     const bool is_after = event.call.side == EventSide::after || event.call.side == EventSide::outputs;
     bool has_group = false;
+    keys_.begin_group();
     for (std::size_t i = 0; i < event.call.arguments.size(); ++i) {
         const MeasuredArgument& argument = event.call.arguments[i];
         const JsonLine::Value object = event.objects[i];
+        if (is_after && argument.tensor == nullptr) continue;
+        const TextId key = keys_.key_of(*argument.facts);
         // What a call only reads is the same afterwards.
-        if (is_after && (argument.tensor == nullptr || argument.facts->role == Role::reads)) continue;
+        if (is_after && argument.facts->role == Role::reads) continue;
         if (!has_group) packets_.begin_group(group);
         has_group = true;
-        Key* key = keys_.find(argument.facts->number);
-        if (key == nullptr) {
-            keys_.make_room();
-            key = &keys_.add(argument.facts->number);
-        }
-        if (key->generation != packets_.generation())
-            *key = {packets_.generation(), packets_.key_id(ArgumentText::key_of(*argument.facts))};
-        std::string& text = packets_.begin_text(key->id);
+        std::string& text = packets_.begin_text(key);
         if (!argument.facts->original_fqn.empty()) {
             append_clean(argument.facts->original_fqn, text);
             text += ": ";

@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "cli/trace/argument_keys.hpp"
 #include "cli/trace/argument_text.hpp"
 #include "cli/trace/call_origins.hpp"
 #include "cli/trace/host_thread.hpp"
@@ -47,10 +48,6 @@ class HostCalls {
         std::uint32_t model = ~0U;  // two models may have the same site
         std::string bytes;
     };
-    struct Key {
-        std::uint32_t generation = ~0U;
-        TextId id = 0;
-    };
     using Type = TracePackets::Type;
 
     HostThread& thread_of(std::uint64_t thread);
@@ -74,7 +71,7 @@ class HostCalls {
     HostProcess process_;
     ArgumentText texts_;
     FactsCache<SiteBytes> sites_;
-    FactsCache<Key> keys_;
+    ArgumentKeys keys_;
     ModelNames models_;
     std::unordered_map<std::uint32_t, std::unique_ptr<HostThread>> threads_;
     std::uint32_t last_tid_ = 0;

@@ -131,7 +131,9 @@ class Traced {
         DeviceSpans spans(packets_, process.index);
         ReadSpan span;
         while (failed_.ok() && reader.next(span)) {
-            spans.add(span, device_label(span.device, reader.source()));
+            if (!spans.has_device(span.device))
+                spans.add_device(span.device, device_label(span.device, reader));
+            spans.add(span);
             ++counts_.spans;
             if (out_.size() >= kPiece) flush();
         }
@@ -145,11 +147,17 @@ class Traced {
     }
 
     /// Returns what is known of a device, and how its times were measured if that is less exact.
-    [[nodiscard]] std::string device_label(std::uint32_t device, const std::string& source) const {
+    [[nodiscard]] std::string device_label(std::uint32_t number, const TimelineReader& timeline) const {
         std::string label;
         for (const DeviceFacts& one : facts_.devices)
-            if (one.number == device) label = one.name;
-        if (source == "markers") label += label.empty() ? "marker times" : ", marker times";
+            if (one.number == number) label = one.name;
+        if (const TimelineDevice* const device = timeline.device(number); device != nullptr) {
+            if (label.empty()) label = device->name;
+            if (const double peak = peak_bytes_per_second(*device); peak != 0)
+                label += (label.empty() ? "" : ", ") +
+                         std::to_string(static_cast<std::uint64_t>(peak * 1e-9 + 0.5)) + " GB/s";
+        }
+        if (timeline.source() == "markers") label += label.empty() ? "marker times" : ", marker times";
         return label;
     }
 

@@ -182,13 +182,18 @@ void TracePackets::make_room() {
 
 void TracePackets::begin_event(Type type, std::uint64_t track, std::uint64_t time_ns) {
     make_room();
-    packet_ = begin_packet(time_ns);
-    proto::append_number(trace_packet::sequence_flags,
-                         kNeedsIncrementalState | (is_cleared_ ? kIncrementalStateCleared : 0), out_);
+    const std::size_t start = out_.size();
+    proto::Fields fields;
+    packet_ = start + fields.begin(trace::packet);
+    if (time_ns != 0) fields.number(trace_packet::timestamp, time_ns);
+    fields.number(trace_packet::trusted_packet_sequence_id, kSequence);
+    fields.number(trace_packet::sequence_flags,
+                  kNeedsIncrementalState | (is_cleared_ ? kIncrementalStateCleared : 0));
     is_cleared_ = false;
-    event_ = proto::begin(trace_packet::track_event, out_);
-    proto::append_number(track_event::type, static_cast<std::uint64_t>(type), out_);
-    proto::append_number(track_event::track_uuid, track, out_);
+    event_ = start + fields.begin(trace_packet::track_event);
+    fields.number(track_event::type, static_cast<std::uint64_t>(type));
+    fields.number(track_event::track_uuid, track);
+    fields.append_to(out_);
 }
 
 void TracePackets::name(TextId id) {
@@ -207,14 +212,12 @@ void TracePackets::counter(std::uint64_t value) {
     proto::append_number(track_event::counter_value, value, out_);
 }
 
-void TracePackets::begin_annotation(TextId key) {
-    annotation_ =
-        proto::begin(group_ == 0 ? track_event::debug_annotations : debug_annotation::dict_entries, out_);
-    proto::append_number(debug_annotation::name_iid, key, out_);
-}
-
-void TracePackets::end_annotation() {
-    proto::end(annotation_, out_);
+/// Starts an annotation, in the open group if there is one.
+std::size_t TracePackets::start_annotation(proto::Fields& fields, TextId key) const {
+    const std::size_t place =
+        fields.begin(group_ == 0 ? track_event::debug_annotations : debug_annotation::dict_entries);
+    fields.number(debug_annotation::name_iid, key);
+    return out_.size() + place;
 }
 
 void TracePackets::annotate(std::string_view key, std::string_view text) {
@@ -223,15 +226,20 @@ void TracePackets::annotate(std::string_view key, std::string_view text) {
 }
 
 void TracePackets::annotate(std::string_view key, std::uint64_t number) {
-    begin_annotation(key_id(key));
-    proto::append_number(debug_annotation::uint_value, number, out_);
-    end_annotation();
+    annotate_number(key_id(key), debug_annotation::uint_value, number);
 }
 
 void TracePackets::annotate_shared(std::string_view key, std::string_view text) {
-    begin_annotation(key_id(key));
-    proto::append_number(debug_annotation::string_value_iid, values_.id_of(text, definitions_), out_);
-    end_annotation();
+    const TextId name = key_id(key);  // first, so that definitions have the same order with any compiler
+    annotate_number(name, debug_annotation::string_value_iid, values_.id_of(text, definitions_));
+}
+
+void TracePackets::annotate_number(TextId key, std::uint32_t field, std::uint64_t number) {
+    proto::Fields fields;
+    const std::size_t place = start_annotation(fields, key);
+    fields.number(field, number);
+    fields.append_to(out_);
+    proto::end(place, out_);
 }
 
 void TracePackets::begin_group(std::string_view key) {
@@ -246,14 +254,16 @@ void TracePackets::end_group() {
 }
 
 std::string& TracePackets::begin_text(TextId key) {
-    begin_annotation(key);
-    text_ = proto::begin(debug_annotation::string_value, out_);
+    proto::Fields fields;
+    annotation_ = start_annotation(fields, key);
+    text_ = out_.size() + fields.begin(debug_annotation::string_value);
+    fields.append_to(out_);
     return out_;
 }
 
 void TracePackets::end_text() {
     proto::end(text_, out_);
-    end_annotation();
+    proto::end(annotation_, out_);
 }
 
 void TracePackets::end_event() {

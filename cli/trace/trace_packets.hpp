@@ -11,6 +11,10 @@
 
 namespace aoti_dbg::cli {
 
+namespace proto {
+class Fields;
+}
+
 /// A number for the text of an event or annotation, valid until the names are forgotten.
 using TextId = std::uint64_t;
 
@@ -92,8 +96,8 @@ class TracePackets {
     std::size_t begin_packet(std::uint64_t time_ns);
     template <typename Details>
     void describe_track(std::uint64_t track, std::uint64_t parent, std::string_view name, Details details);
-    void begin_annotation(TextId key);
-    void end_annotation();
+    std::size_t start_annotation(proto::Fields& fields, TextId key) const;
+    void annotate_number(TextId key, std::uint32_t field, std::uint64_t number);
     void make_room();
 
     std::string& out_;

@@ -19,6 +19,7 @@ TABLE
 clang-format command -v clang-format
 clang command -v clang++
 gdb command -v gdb
+valgrind command -v valgrind
 fakeroot command -v fakeroot
 lintian command -v lintian
 debootstrap command -v debootstrap

@@ -38,7 +38,8 @@ class CallObserver {
     /// Runs for every call, even one that is not selected, if any feature inspects tensors. Finds what the
     /// other observers need to know about the call.
     virtual void identify(ThreadState& /*state*/, OpenCall& /*call*/) const {}
-    /// The call is not selected and not recorded.
+    /// The call is not selected and not recorded. Of a run that no window selects, its calls are not seen
+    /// either.
     virtual void skip(ThreadState& /*state*/, const OpenCall& /*call*/) const {}
     /// The call is about to start. It becomes the innermost call afterwards. It is recorded if `call.record`
     /// is not null. A call that is not selected gets here, too, if the options follow such calls.

@@ -6,6 +6,7 @@
 #include "shim/calls/call_lines.hpp"
 #include "shim/calls/call_observer.hpp"
 #include "shim/calls/session.hpp"
+#include "shim/calls/skipped_runs.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/calls/unrecorded.hpp"
 #include "shim/calls/unwound_calls.hpp"
@@ -77,6 +78,7 @@ void describe_call(const CallStart& start, const OpenCall* parent, OpenCall& cal
     call.next_call = 0;
     call.is_printed = false;
     call.is_unsaved = false;
+    call.is_skipped = false;
     call.has_finding = false;
     call.seq = 0;
     call.record = nullptr;
@@ -121,6 +123,25 @@ void write_record(ThreadState& state, OpenCall& call, const OpenCall* parent, co
     call.record = &record;
 }
 
+/// Opens the call, which has its place on the stack but is not counted as open yet.
+void open_call(ThreadState& state, const CallStart& start, OpenCall& call) {
+    call.mark = ++state.marks;
+    call.cookie = start.cookie;
+    if (start.cookie != nullptr) __atomic_store_n(start.cookie, call.mark.get(), __ATOMIC_RELAXED);
+}
+
+void begin_skipped_run(ThreadState& state, const CallStart& start, const OpenCall* parent, OpenCall& run) {
+    describe_call(start, parent, run);
+    run.is_skipped = true;
+    state.counts.runs.raise();
+    state.counts.skipped.raise();
+    for (const CallObserver* const observer : active_observers().skip)
+        observer->skip(state, run);
+    open_call(state, start, run);
+    ++state.depth;
+    watch_as_run_needs(state);
+}
+
 void end_run(ThreadState& state, const OpenCall& run) {
     for (const CallObserver* const observer : active_observers().end_run)
         observer->end_run(state, run);
@@ -147,23 +168,24 @@ std::uint32_t nesting_of(const ThreadState& state) {
     }
 }
 
-[[gnu::hot]] bool begin_call(ThreadState& state, const CallStart& start) {
-    state.progress.steps.raise();
-    state.progress.stack.store(start.frame, std::memory_order_relaxed);
-    if (state.depth == kDeepest) [[unlikely]] {
-        state.counts.deep.raise();
-        return false;
-    }
-    const OpenCall* parent = state.top();
-    OpenCall& call = state.open[state.depth];
+namespace {
+
+/// Does what begin_call() promises, with the call in its place. It is not inlined, because the compiler would
+/// compute the place again for each member.
+[[gnu::hot, gnu::noinline]] bool begin_call_at(ThreadState& state, const CallStart& start,
+                                               const OpenCall* parent, OpenCall& call) {
     const std::uint32_t own_number = number_call(state, start, parent, call);
     const ActiveObservers& observers = active_observers();
+    const bool is_run = call.kind == ring::CallKind::run;
+    if (is_run && may_skip_run(state, start, call)) {
+        begin_skipped_run(state, start, parent, call);
+        return true;
+    }
     if (observers.describes_early) {
         describe_call(start, parent, call);
         for (const CallObserver* const observer : observers.identify)
             observer->identify(state, call);
     }
-    const bool is_run = call.kind == ring::CallKind::run;
     const bool is_recorded =
         is_model_entry(call.kind) ? !is_run || may_select_run(options(), call.run) : select(state, call);
     if (!is_recorded && !is_model_entry(call.kind)) {
@@ -175,11 +197,12 @@ std::uint32_t nesting_of(const ThreadState& state) {
     if (!observers.describes_early) describe_call(start, parent, call);
     if (is_run) {
         state.counts.runs.raise();
+        call.container_changes = container_changes();
         watch_all_roles();
+    } else if (call.kind == ring::CallKind::lifecycle) {
+        note_container_call(call);
     }
-    call.mark = ++state.marks;
-    call.cookie = start.cookie;
-    if (start.cookie != nullptr) __atomic_store_n(start.cookie, call.mark.get(), __ATOMIC_RELAXED);
+    open_call(state, start, call);
     if (state.ring && is_recorded) {
         write_record(state, call, parent, start, own_number);
     } else if (any_feature_active()) {
@@ -192,12 +215,9 @@ std::uint32_t nesting_of(const ThreadState& state) {
     return true;
 }
 
-[[gnu::hot]] void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result,
-                           std::uint8_t flags) {
-    // An exception unwound the calls above this one, and the program caught it before this call returned.
-    if (state.depth != 0 && state.open[state.depth - 1].frame != frame) close_unwound_calls(state, frame - 1);
-    if (state.depth == 0 || state.open[state.depth - 1].frame != frame) return;
-    OpenCall& call = state.open[--state.depth];
+/// Ends the call, which is no longer the innermost one.
+[[gnu::hot, gnu::noinline]] void end_call_at(ThreadState& state, OpenCall& call, std::int32_t result,
+                                             std::uint8_t flags) {
     state.progress.steps.raise();
     if (call.kind == ring::CallKind::cpp_kernel) result = 0;  // these functions return void
     flags |= ring::kEnded;
@@ -206,12 +226,41 @@ std::uint32_t nesting_of(const ThreadState& state) {
         state.counts.failed.raise();
         if (call.record == nullptr && ring::returns_cuda_error(call.kind)) note_unrecorded_failure(result);
     }
-    if (call.kind == ring::CallKind::run) watch_all_roles();
+    const bool is_run = call.kind == ring::CallKind::run;
+    if (is_run) watch_as_run_needs(state);
+    if (call.is_skipped) return end_run(state, call);
+    if (is_run && result == 0) note_whole_run(state, call);
+    if (call.kind == ring::CallKind::lifecycle) note_container_call(call);
     const ActiveObservers& observers = active_observers();
     for (const CallObserver* const observer :
          call.is_requested ? observers.after : observers.after_unrequested)
         observer->after(state, call, result);
-    if (call.kind == ring::CallKind::run) end_run(state, call);
+    if (is_run) end_run(state, call);
+}
+
+}  // namespace
+
+[[gnu::hot]] bool begin_call(ThreadState& state, const CallStart& start) {
+    state.progress.steps.raise();
+    state.progress.stack.store(start.frame, std::memory_order_relaxed);
+    const std::uint32_t depth = state.depth;
+    if (depth == kDeepest) [[unlikely]] {
+        state.counts.deep.raise();
+        return false;
+    }
+    OpenCall* const call = &state.open[depth];
+    const OpenCall* const parent = depth == 0 ? nullptr : call - 1;
+    if (parent != nullptr && parent->is_skipped && !is_model_entry(start.kind)) return false;
+    return begin_call_at(state, start, parent, *call);
+}
+
+[[gnu::hot]] void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result,
+                           std::uint8_t flags) {
+    // An exception unwound the calls above this one, and the program caught it before this call returned.
+    if (state.depth != 0 && state.open[state.depth - 1].frame != frame) close_unwound_calls(state, frame - 1);
+    if (state.depth == 0 || state.open[state.depth - 1].frame != frame) return;
+    --state.depth;
+    end_call_at(state, state.open[state.depth], result, flags);
 }
 
 }  // namespace aoti_dbg

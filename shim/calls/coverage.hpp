@@ -22,6 +22,7 @@ class Count {
 
 struct Counts {
     Count runs;
+    Count skipped;     // runs among them whose calls were not inspected, because no window selects them
     Count calls;       // calls of models, and launches outside any model
     Count printed;     // calls with a line in the log; MeasuredOutput counts measured calls
     Count filtered;    // not selected, by name or window
@@ -34,6 +35,7 @@ struct Counts {
 
     void add(const Counts& other) {
         runs.add(other.runs);
+        skipped.add(other.skipped);
         calls.add(other.calls);
         printed.add(other.printed);
         filtered.add(other.filtered);

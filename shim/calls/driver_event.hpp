@@ -38,6 +38,7 @@ enum class DriverKind : std::uint8_t {
     destroy_context,
     reset_device,
 };
+inline constexpr std::size_t kDriverKinds = static_cast<std::size_t>(DriverKind::reset_device) + 1;
 
 /// A set of kinds.
 using DriverKinds = std::uint32_t;

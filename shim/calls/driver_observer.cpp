@@ -1,5 +1,7 @@
 #include "shim/calls/driver_observer.hpp"
 
+#include <bit>
+
 #include "shim/runtime/process.hpp"
 
 namespace aoti_dbg {
@@ -8,27 +10,35 @@ constinit ActiveDriverObservers g_driver_observers;
 
 void activate_driver_observers() {
     std::size_t count = 0;
+    g_driver_observers.before.fill(0);
+    g_driver_observers.after.fill(0);
     for (const DriverObserver* const observer : all_driver_observers()) {
-        if (const DriverKinds kinds = observer->kinds(); kinds != 0)
-            g_driver_observers.entries.at(count++) = {observer, kinds};
+        const DriverKinds kinds = observer->kinds();
+        if (kinds == 0) continue;
+        for (std::size_t kind = 0; kind < kDriverKinds; ++kind) {
+            const auto bit = static_cast<std::uint8_t>(1U << count);
+            if ((kinds >> kind & 1U) != 0) g_driver_observers.before[kind] |= bit;
+            if ((kinds & observer->kinds_after()) >> kind & 1U) g_driver_observers.after[kind] |= bit;
+        }
+        g_driver_observers.entries.at(count++) = observer;
     }
     g_driver_observers.count.store(count, std::memory_order_release);
 }
 
 [[gnu::hot]] ObservedDriverCall::ObservedDriverCall(const DriverEvent& event) : event_(event) {
-    const DriverKinds kind = kinds_of({event.kind});
-    const std::size_t count = g_driver_observers.count.load(std::memory_order_acquire);
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto& [observer, kinds] = g_driver_observers.entries[i];
-        if ((kinds & kind) != 0) observer->before(event, kept_[i]);
+    unsigned observers = g_driver_observers.before[static_cast<std::size_t>(event.kind)];
+    for (; observers != 0; observers &= observers - 1) {
+        const auto i = static_cast<std::size_t>(std::countr_zero(observers));
+        g_driver_observers.entries[i]->before(event, kept_[i]);
     }
 }
 
 [[gnu::hot]] void ObservedDriverCall::after(std::int32_t result) const {
-    const DriverKinds kind = kinds_of({event_.kind});
-    for (std::size_t i = g_driver_observers.count.load(std::memory_order_acquire); i-- > 0;) {
-        const auto& [observer, kinds] = g_driver_observers.entries[i];
-        if ((kinds & kind) != 0) observer->after(event_, result, kept_[i]);
+    unsigned observers = g_driver_observers.after[static_cast<std::size_t>(event_.kind)];
+    while (observers != 0) {
+        const auto i = static_cast<std::size_t>(std::bit_width(observers)) - 1;
+        observers ^= 1U << i;
+        g_driver_observers.entries[i]->after(event_, result, kept_[i]);
     }
 }
 

@@ -25,6 +25,8 @@ class DriverObserver {
     /// Returns the kinds that the observer sees. A feature that is off has none. The library asks when it has
     /// read the options.
     [[nodiscard]] virtual DriverKinds kinds() const = 0;
+    /// Returns those of them that after() sees.
+    [[nodiscard]] virtual DriverKinds kinds_after() const { return kinds(); }
 
     /// The real function is about to be called.
     virtual void before(const DriverEvent& /*event*/, KeptByObserver& /*kept*/) const {}
@@ -46,12 +48,11 @@ inline constexpr std::size_t kMostDriverObservers = 8;
 
 /// Read by every hook. Filled once, by activate_driver_observers() (runtime/process.hpp).
 struct ActiveDriverObservers {
-    struct Entry {
-        const DriverObserver* observer = nullptr;
-        DriverKinds kinds = 0;
-    };
     std::atomic<std::size_t> count{0};
-    std::array<Entry, kMostDriverObservers> entries{};
+    std::array<const DriverObserver*, kMostDriverObservers> entries{};
+    // By kind: bit n is set if entry n sees it before the call, or after it.
+    std::array<std::uint8_t, kDriverKinds> before{};
+    std::array<std::uint8_t, kDriverKinds> after{};
 };
 extern ActiveDriverObservers g_driver_observers;
 inline bool is_driver_observed() {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 
@@ -24,16 +26,18 @@ class Parts {
     /// Returns null if there is no such part.
     template <typename Part>
     [[nodiscard]] Part* find() const {
-        for (std::size_t i = 0; i < count_; ++i)
-            if (entries_[i].key == &kKey<Part>) return static_cast<Part*>(entries_[i].part);
-        return nullptr;
+        return static_cast<Part*>(by_number_[number_of<Part>.load(std::memory_order_relaxed)]);
     }
 
     /// Must not be called while another thread uses the parts.
     template <typename Part>
     Part& add(std::unique_ptr<Part> part) {
-        if (count_ == entries_.size()) abort();  // the list of features is fixed, so a test would find this
-        entries_[count_++] = {&kKey<Part>, part.get(), [](void* old) { delete static_cast<Part*>(old); }};
+        static const std::uint32_t number = ++last_number;
+        // The list of features is fixed, so a test would find this.
+        if (count_ == entries_.size() || number >= kMostTypes) abort();
+        number_of<Part>.store(number, std::memory_order_relaxed);
+        by_number_[number] = part.get();
+        entries_[count_++] = {part.get(), [](void* old) { delete static_cast<Part*>(old); }};
         return *part.release();
     }
 
@@ -45,16 +49,20 @@ class Parts {
     }
 
   private:
+    // Calls find several parts, so each type gets a number when its first part is added. Number 0 has no
+    // part.
+    static constexpr std::size_t kMostTypes = 64;
+    constinit static inline std::atomic<std::uint32_t> last_number{0};
     template <typename Part>
-    static constexpr char kKey = 0;  // its address identifies the type
+    constinit static inline std::atomic<std::uint32_t> number_of{0};
 
     struct Entry {
-        const char* key;
         void* part;
         void (*destroy)(void*);
     };
     std::size_t count_ = 0;
-    std::array<Entry, 13> entries_{};
+    std::array<Entry, 13> entries_{};  // in the order in which they were added
+    std::array<void*, kMostTypes> by_number_{};
 };
 
 }  // namespace aoti_dbg

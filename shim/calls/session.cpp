@@ -215,6 +215,8 @@ void Session::append_coverage(const Counts& all, CoverageLine& line) {
     line.count(", ", all.calls.get(), "call", "calls", "calls");
     line.rest(printed, "printed", "printed");
     line.rest(all.filtered.get(), "not selected", "not_selected");
+    if (const std::uint64_t skipped = all.skipped.get(); skipped != 0)
+        line.count("; ", skipped, "run skipped", "runs skipped", "runs_skipped");
     line.rest(all.children.get(), "outside the scope", "outside_of_scope");
     line.rest(all.failed.get(), "returned an error", "returned_an_error");
     line.rest(all.exceptions.get(), "unwound by an exception", "left_by_exception");

@@ -54,17 +54,19 @@ struct OpenCall {
     OpenCall* around = nullptr;            // the innermost run around it, or null; a run points to itself
     std::uint16_t model = ring::kNoModel;
     ring::CallKind kind = ring::CallKind::unknown;
-    bool is_own = false;                // called by the model's own code, directly inside its run
-    Selected sides;                     // what the options select
-    TensorRequest before;               // what to do with its tensors before it
-    TensorRequest after;                // what to do with them after it
-    MeasuredModel* measured = nullptr;  // null if its tensors cannot be inspected
-    std::uint32_t site = kNone;         // its line in the model's source
-    Passage passage;                    // how the call came in, for its tensors
-    bool is_requested = false;          // a run, or the options select its name or tensors
-    bool is_printed = false;            // it has a line in the log
-    bool is_unsaved = false;            // its tensors cannot be saved, so its name is printed instead
-    bool has_finding = false;           // of a run that ends
+    bool is_own = false;                  // called by the model's own code, directly inside its run
+    Selected sides;                       // what the options select
+    TensorRequest before;                 // what to do with its tensors before it
+    TensorRequest after;                  // what to do with them after it
+    MeasuredModel* measured = nullptr;    // null if its tensors cannot be inspected
+    std::uint32_t site = kNone;           // its line in the model's source
+    Passage passage;                      // how the call came in, for its tensors
+    bool is_skipped = false;              // a run whose calls are not inspected (skipped_runs.hpp)
+    std::uint32_t container_changes = 0;  // of a run: as it began
+    bool is_requested = false;            // a run, or the options select its name or tensors
+    bool is_printed = false;              // it has a line in the log
+    bool is_unsaved = false;              // its tensors cannot be saved, so its name is printed instead
+    bool has_finding = false;             // of a run that ends
 };
 
 inline constexpr std::uint32_t kDeepest = 64;
@@ -74,6 +76,15 @@ struct CachedFunction {
     const void* function = nullptr;
     std::uint64_t epoch = 0;
     const Name* name = nullptr;
+};
+
+/// A run that the thread inspected from its beginning to its end.
+struct WholeRun {
+    std::uint64_t container = 0;
+    std::uint32_t changes = 0;  // to containers, before the run
+    std::uint16_t model = 0;
+    bool is_known = false;
+    bool operator==(const WholeRun&) const = default;
 };
 
 /// Per-thread progress, read by the hang watchdog. Only the thread itself writes it.
@@ -99,6 +110,8 @@ struct ThreadState {
     Counts counts;
     ThreadProgress progress;
     std::array<CachedFunction, 64> functions;
+    static constexpr std::size_t kWholeRuns = 16;
+    std::array<WholeRun, kWholeRuns> whole_runs;
     // The marker index that the thread's launches used last, by stream (completion_markers).
     std::array<std::uint16_t, 16> marked_at{};
     WatchedWord<std::uintptr_t> stack_low;  // bounds of the thread's own stack; 0: not determined yet

@@ -1,5 +1,6 @@
 #include "shim/calls/unwound_calls.hpp"
 
+#include "shim/calls/skipped_runs.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/runtime/clock.hpp"
 
@@ -30,7 +31,7 @@ std::uint32_t open_depth(const ThreadState& state, std::uintptr_t stack) {
 void close_innermost_unwound(ThreadState& state) {
     const OpenCall& left = state.open[--state.depth];
     state.progress.steps.raise();
-    watch_all_roles();
+    watch_as_run_needs(state);
     if (left.record != nullptr) ThreadRing::end(left.record, left.seq, 0, ring::kUnwoundByException, ticks());
     state.counts.exceptions.raise();
 }

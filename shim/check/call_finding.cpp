@@ -25,17 +25,6 @@ Finding finding_of(ThreadState& state, const OpenCall& call) {
     return finding;
 }
 
-void add_site(const SiteFacts& site, Finding& finding) {
-    finding.kernel = site.kernel;
-    finding.symbol = site.symbol;
-    finding.site = site.site;
-    finding.line = site.line;
-    finding.source = site.source;
-    finding.source_nodes = site.source_nodes;
-    finding.original_aten = site.original_aten;
-    finding.python_stack = site.python_stack;
-}
-
 void add_tensor(const ArgumentFacts& argument, const TensorFacts* tensor, Finding& finding) {
     finding.tensor.label = argument.label;
     finding.tensor.original_fqn = argument.original_fqn;

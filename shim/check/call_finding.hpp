@@ -3,6 +3,7 @@
 
 #include "serializer/finding.hpp"
 #include "shim/check/mismatch.hpp"
+#include "shim/findings/finding_facts.hpp"
 #include "shim/tensors/site_plan.hpp"
 
 namespace aoti_dbg {
@@ -12,8 +13,6 @@ struct ThreadState;
 
 /// Returns a finding with the facts of the call, without the mismatch.
 Finding finding_of(ThreadState& state, const OpenCall& call);
-
-void add_site(const SiteFacts& site, Finding& finding);
 
 /// `tensor` is null if only the argument is known.
 void add_tensor(const ArgumentFacts& argument, const TensorFacts* tensor, Finding& finding);

@@ -9,6 +9,7 @@ class LaunchCountObserver final : public DriverObserver {
   public:
     constexpr LaunchCountObserver() = default;
     [[nodiscard]] DriverKinds kinds() const override;
+    [[nodiscard]] DriverKinds kinds_after() const override { return 0; }
     void before(const DriverEvent& event, KeptByObserver& kept) const override;
 };
 

@@ -66,22 +66,25 @@ const MeasuredArgument* writer_of(const MeasuredCall& call, const MeasuredArgume
     return nullptr;
 }
 
+void add_site(const SiteFacts& site, Finding& finding) {
+    finding.kernel = site.kernel;
+    finding.symbol = site.symbol;
+    finding.site = site.site;
+    finding.line = site.line;
+    finding.source = site.source;
+    finding.source_nodes = site.source_nodes;
+    finding.original_aten = site.original_aten;
+    finding.python_stack = site.python_stack;
+    finding.python_lines = site.python_lines;
+}
+
 Finding finding_of(const MeasuredCall& call, Finding::Kind kind, const MeasuredArgument& argument,
                    Wrong wrong) {
     Finding finding;
     finding.kind = kind;
     if (kind == Finding::Kind::input_nan) finding.kernel = kModelInputs;
     if (kind == Finding::Kind::weight_nan) finding.kernel = "aoti_model_weights";
-    if (call.site != nullptr && finding.kernel.empty()) {
-        finding.kernel = call.site->kernel;
-        finding.symbol = call.site->symbol;
-        finding.site = call.site->site;
-        finding.line = call.site->line;
-        finding.source = call.site->source;
-        finding.source_nodes = call.site->source_nodes;
-        finding.original_aten = call.site->original_aten;
-        finding.python_stack = call.site->python_stack;
-    }
+    if (call.site != nullptr && finding.kernel.empty()) add_site(*call.site, finding);
     finding.sequence = call.sequence;
     finding.time_ns = call.time_ns;
     finding.thread = call.thread;

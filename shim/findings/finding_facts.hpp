@@ -25,6 +25,9 @@ std::uint64_t reach_of(const MeasuredArgument& argument);
 /// receive a buffer to read, and the same buffer or a view of it to write.
 const MeasuredArgument* writer_of(const MeasuredCall& call, const MeasuredArgument& argument);
 
+/// Adds what is known of the kernel and where it comes from.
+void add_site(const SiteFacts& site, Finding& finding);
+
 /// Fills in everything except the inputs, the other outputs and the notes.
 Finding finding_of(const MeasuredCall& call, Finding::Kind kind, const MeasuredArgument& argument,
                    Wrong wrong);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -73,6 +74,25 @@ void MeasuredOutput::take(const MeasuredCall& call, bool printed, const Check& c
     const bool found = findings_.take(call, check, fresh_);
     report_fresh();
     if (found) act_on_finding(call.run);
+}
+
+void MeasuredOutput::take_both(const MeasuredCall& after, std::span<const MeasuredArgument> before_arguments,
+                               std::span<const MeasuredArgument> after_arguments, const Check& check) {
+    MeasuredCall side = after;
+    side.side = EventSide::before;
+    side.arguments = before_arguments;
+    take(side, false, check);
+    both_.assign(after_arguments.begin(), after_arguments.end());
+    for (const MeasuredArgument& argument : before_arguments) {
+        const auto is_same = [&](const MeasuredArgument& other) { return other.facts == argument.facts; };
+        if (std::none_of(after_arguments.begin(), after_arguments.end(), is_same)) both_.push_back(argument);
+    }
+    std::stable_sort(both_.begin(), both_.end(), [](const MeasuredArgument& one, const MeasuredArgument& other) {
+        return one.facts->position < other.facts->position;
+    });
+    side.side = EventSide::after;
+    side.arguments = both_;
+    take(side, false, check);
 }
 
 void MeasuredOutput::take(Finding finding) {

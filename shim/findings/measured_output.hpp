@@ -35,6 +35,10 @@ class MeasuredOutput final : public SessionPart {
     void name_replays(CapturedLaunches& launches) { launches_ = &launches; }
 
     void take(const MeasuredCall& call, bool printed, const Check& check);
+    /// Takes both sides of a call, for checks of values. What the call only reads is among the arguments before
+    /// it alone. One thread at a time may call this.
+    void take_both(const MeasuredCall& after, std::span<const MeasuredArgument> before_arguments,
+                   std::span<const MeasuredArgument> after_arguments, const Check& check);
     /// Takes a finding that needs no measurement. It can overtake calls that were passed earlier.
     void take(Finding finding);
     /// Writes out what is buffered.
@@ -67,6 +71,7 @@ class MeasuredOutput final : public SessionPart {
     Findings findings_;
     std::set<std::uint32_t> introduced_;  // models
     std::vector<Finding> fresh_;
+    std::vector<MeasuredArgument> both_;
     std::string json_;
     std::string text_;
     std::mutex found_mutex_;

@@ -9,6 +9,7 @@
 #include "shim/calls/functions.hpp"
 #include "shim/calls/models.hpp"
 #include "shim/calls/session.hpp"
+#include "shim/calls/skipped_runs.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/capture/capture_observer.hpp"
 #include "shim/faults/completion_markers.hpp"
@@ -150,6 +151,14 @@ bool may_overlap(const CUlaunchConfig* config) {
     return false;
 }
 
+template <auto kHook>
+DriverEvent event_of(const Launch& launch) {
+    return {.kind = launch.is_graph ? DriverKind::launch_graph : DriverKind::launch,
+            .hook = hook_of<kHook>(),
+            .stream = launch.stream,
+            .launch = launch.config};
+}
+
 /// Calls the real function of a hook with the same arguments, as a recorded launch.
 template <auto kHook, typename Describe, typename... Arguments>
 [[gnu::always_inline]] inline CUresult forward_launch(Describe describe, Caller by, Arguments... arguments) {
@@ -157,6 +166,7 @@ template <auto kHook, typename Describe, typename... Arguments>
     auto* const real = real_function<kHook>();
     if (real == nullptr) return kNoDriver;
     if (!observing()) return real(arguments...);
+    if (in_skipped_run()) return forward<kHook>([=] { return event_of<kHook>(describe()); }, arguments...);
     const Launch launch = describe();
     if (launch.is_refused) return real(arguments...);
     Passage passage;
@@ -173,10 +183,7 @@ template <auto kHook, typename Describe, typename... Arguments>
                     launch.is_graph ? "CUDA graph" : nullptr, launch.stream, passage, by);
     if (!is_driver_observed()) [[likely]]
         return call.end(raised(real(arguments...)));
-    const DriverEvent event{.kind = launch.is_graph ? DriverKind::launch_graph : DriverKind::launch,
-                            .hook = hook_of<kHook>(),
-                            .stream = launch.stream,
-                            .launch = launch.config};
+    const DriverEvent event = event_of<kHook>(launch);
     const ObservedDriverCall observed(event);
     return call.end(observed.end(raised(real(arguments...))));
 }

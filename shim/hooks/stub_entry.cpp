@@ -70,49 +70,71 @@ bool is_explained() {
     return state != nullptr && state->is_failure_explained;
 }
 
+/// Returns the number of stack words to repeat, or 0 if that is not safe.
+std::int64_t safe_words(ThreadState& state, std::uintptr_t address) {
+    const auto readable = static_cast<std::int64_t>(readable_stack_words(state, address));
+    const std::int64_t words = readable < kBlindWords ? readable : kBlindWords;
+    if (words == 0) state.counts.unsafe.raise();
+    return words;
+}
+
+/// Names an op that the call's arguments identify.
+const Name* name_by_arguments(ThreadState& state, const Slot& slot, const StubFrame& frame) {
+    if (slot.role == SlotRole::dispatcher) return dispatched_name(frame);
+    const OpenCall* run = innermost_run(state);
+    const std::uint16_t model =
+        run != nullptr ? run->model : model_at(reinterpret_cast<const void*>(frame.return_address));
+    return proxy_op_name(model, frame.integer(1) & 0xffffffffU);
+}
+
+/// What a passage means that is no call.
+[[gnu::noinline]] StubTarget before_other(const Slot& slot, StubFrame& frame) {
+    const StubTarget jump{slot.real, -1};
+    const StubTarget watched{slot.real, slot.stack_words};
+    if (slot.role == SlotRole::mark) return jump;
+    if (is_besides_calls(slot.role)) return look_besides_calls(slot, frame) ? watched : jump;
+    if (slot.role == SlotRole::last_error) return is_explained() ? watched : jump;
+    ThreadState* const state = thread_state();
+    if (state == nullptr) return jump;
+    if (state->is_failure_explained && is_model_entry(slot.kind)) [[unlikely]]
+        forget_explanation(*state);
+    close_unwound_calls(*state, frame.address());
+    if (slot.role == SlotRole::python_run)
+        return python::begin_wrapper_run(*state, slot, frame) ? watched : jump;
+    toggle_run(*state, slot, frame.integer(0) != 0);
+    return jump;
+}
+
+bool is_call(SlotRole role) {
+    return role <= SlotRole::run || role == SlotRole::lifecycle;
+}
+static_assert(SlotRole::call < SlotRole::run && SlotRole::proxy < SlotRole::run &&
+              SlotRole::dispatcher < SlotRole::run && SlotRole::grad_mode > SlotRole::run);
+
 [[gnu::hot]] StubTarget before(const Slot& slot, StubFrame& frame) {
     const StubTarget jump{slot.real, -1};
-    if (!observing() || slot.role == SlotRole::mark) return jump;
-    if (is_besides_calls(slot.role))
-        return look_besides_calls(slot, frame) ? StubTarget{slot.real, slot.stack_words} : jump;
-    if (slot.role == SlotRole::last_error)
-        return is_explained() ? StubTarget{slot.real, slot.stack_words} : jump;
+    if (!observing()) return jump;
+    if (!is_call(slot.role)) return before_other(slot, frame);
     ThreadState* state = thread_state();
     if (state == nullptr) return jump;
     if (state->is_failure_explained && is_model_entry(slot.kind)) [[unlikely]]
         forget_explanation(*state);
     const std::uintptr_t address = frame.address();
     close_unwound_calls(*state, address);
-    if (slot.role == SlotRole::python_run)
-        return python::begin_wrapper_run(*state, slot, frame) ? StubTarget{slot.real, slot.stack_words}
-                                                              : jump;
-
     std::int64_t words = slot.stack_words;
-    if (words == kUnknownWords) {
-        const auto readable = static_cast<std::int64_t>(readable_stack_words(*state, address));
-        words = readable < kBlindWords ? readable : kBlindWords;
-        if (words == 0) {
-            state->counts.unsafe.raise();
-            return jump;
-        }
+    if (words == kUnknownWords) [[unlikely]] {
+        words = safe_words(*state, address);
+        if (words == 0) return jump;
     }
     CallStart start{slot.name, slot.kind, slot.model, address, 0, true, &frame.padding, {&slot, &frame}};
-    if (slot.role == SlotRole::grad_mode) {
-        toggle_run(*state, slot, frame.integer(0) != 0);
-        return jump;
-    }
-    if (slot.role == SlotRole::proxy) {
-        const OpenCall* run = innermost_run(*state);
-        const std::uint16_t model =
-            run != nullptr ? run->model : model_at(reinterpret_cast<const void*>(frame.return_address));
-        start.name = proxy_op_name(model, frame.integer(1) & 0xffffffffU);
-    } else if (slot.role == SlotRole::dispatcher) {
-        start.name = dispatched_name(frame);
-    }
+    if (slot.role == SlotRole::proxy || slot.role == SlotRole::dispatcher)
+        start.name = name_by_arguments(*state, slot, frame);
     return begin_call(*state, start) ? StubTarget{slot.real, words} : jump;
 }
 
 [[gnu::hot]] void after(ThreadState& state, const Slot& slot, StubFrame& frame) {
+    if (slot.role == SlotRole::call) [[likely]]
+        return end_call(state, frame.address(), static_cast<std::int32_t>(frame.results[0]));
     if (slot.role == SlotRole::made) {
         const MeasuredModel* const model = measured_model(slot.model);
         if (model != nullptr) note_created_tensor(state, *model, frame);

@@ -1,5 +1,7 @@
 #include "shim/measure/measured_side.hpp"
 
+#include <utility>
+
 #include "shim/measure/host_measuring.hpp"
 #include "shim/runtime/process.hpp"
 
@@ -75,15 +77,93 @@ void MeasuredSide::note_unknown_write() {
     if (point_ != nullptr) point_->forget_measured();
 }
 
-void MeasuredSide::report(const MeasuredCall& call, bool launch) {
-    if (point_ != nullptr && (launch || options().sync)) point_->launch();
+void MeasuredSide::add_if_known(const PlannedArgument& facts, const SeenTensor& tensor) {
+    SeenArgument seen;
+    seen.facts = &facts;
+    seen.tensor = tensor.facts;
+    seen.address = tensor.address;
+    seen.requested = requested_;
+    if (point_ != nullptr && take_known(facts, tensor, seen)) state_.arguments.list.push_back(std::move(seen));
+}
+
+bool MeasuredSide::add_if_named(const PlannedArgument& facts) {
+    if (point_ == nullptr || !reuse_) return false;
+    SeenTensor tensor;
+    const auto earlier = point_->find_named(facts, requested_, call_.run, tensor);
+    if (!earlier) return false;
+    SeenArgument& seen = state_.arguments.list.emplace_back();
+    seen.facts = &facts;
+    seen.tensor = tensor.facts;
+    seen.address = tensor.address;
+    seen.requested = requested_;
+    seen.measurement = *earlier;
+    seen.measured = Measured::earlier;
+    return true;
+}
+
+bool MeasuredSide::add_if_kept(const PlannedArgument& facts, std::uint32_t version) {
+    if (point_ == nullptr || !reuse_) return false;
+    const std::uint32_t number = measurer_.constants().find(facts, version);
+    if (number == kNotKept) return false;
+    const KeptConstants::Kept& kept = measurer_.constants().at(number);
+    SeenArgument& seen = state_.arguments.list.emplace_back();
+    seen.facts = &facts;
+    seen.tensor = &kept.facts;
+    seen.address = kept.address;
+    seen.requested = requested_;
+    seen.measurement.call = kept.call;
+    seen.measurement.kept = number;
+    seen.measured = Measured::earlier;
+    return true;
+}
+
+void MeasuredSide::keep_constant(const PlannedArgument& facts, const SeenTensor& tensor,
+                                 std::uint32_t version) {
+    SeenArgument& seen = state_.arguments.list.back();
+    if (seen.measured != Measured::now || seen.on_host != nullptr || !reuse_) return;
+    seen.measurement.kept = measurer_.constants().expect(facts, tensor, version, call_.number);
+}
+
+void MeasuredSide::leave(Next next) {
+    if (point_ != nullptr) {
+        if (next == Next::any_work || options().sync)
+            point_->launch();
+        else if (next == Next::passing)
+            point_->pass();
+    }
     if (lock_.owns_lock()) lock_.unlock();
-    SeenCall seen;
+}
+
+void MeasuredSide::pass_on(SeenCall& seen, const MeasuredCall& call) {
     seen.call = call;
     seen.printed = tensors_.printed;
     seen.check = tensors_.check;
     measurer_.report(seen, state_.arguments, point_);
     if (options().sync) measurer_.wait_until_written();
+}
+
+void MeasuredSide::report(const MeasuredCall& call, Next next) {
+    leave(next);
+    SeenCall seen;
+    pass_on(seen, call);
+}
+
+void MeasuredSide::keep(Next next) {
+    leave(next);
+    std::swap(state_.before, state_.arguments.list);
+    state_.before_of = call_.mark;
+}
+
+void MeasuredSide::report_both(const MeasuredCall& call) {
+    leave(Next::same_point);
+    SeenCall seen;
+    seen.has_both_sides = true;
+    seen.before = static_cast<std::uint32_t>(state_.before.size());
+    std::swap(state_.before, state_.arguments.list);
+    for (SeenArgument& after : state_.before)
+        state_.arguments.list.push_back(std::move(after));
+    state_.before_of = 0;
+    pass_on(seen, call);
 }
 
 void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen) {
@@ -95,13 +175,7 @@ void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor&
         seen.why_not = WhyNot::other_device;
         return;
     }
-    if (reuse_) {
-        if (const auto earlier = point_->find(facts, tensor, requested_, call_.run)) {
-            seen.measurement = *earlier;
-            seen.measured = Measured::earlier;
-            return;
-        }
-    }
+    if (take_known(facts, tensor, seen)) return;
     const std::optional<Measurement> now = measure_or_wait(tensor);
     if (!now) {
         seen.why_not = WhyNot::no_room;
@@ -110,6 +184,16 @@ void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor&
     seen.measurement = *now;
     seen.measured = Measured::now;
     if (reuse_) point_->remember(facts, tensor, requested_, call_.run, *now);
+}
+
+bool MeasuredSide::take_known(const PlannedArgument& facts, const SeenTensor& tensor,
+                              SeenArgument& seen) const {
+    const auto earlier =
+        reuse_ ? point_->find(facts, tensor, requested_, call_.run) : std::optional<Measurement>();
+    if (!earlier) return false;
+    seen.measurement = *earlier;
+    seen.measured = Measured::earlier;
+    return true;
 }
 
 /// Returns nothing if no room for the result appears within the deadline.

@@ -16,7 +16,9 @@ namespace aoti_dbg {
 
 /// The state of one thread, reused from side to side.
 struct SideState {
-    SeenArguments arguments;    // of the current side; kept for their memory
+    SeenArguments arguments;          // of the current side; kept for their memory
+    std::vector<SeenArgument> before;  // of the side before the call `before_of`, to be reported with the other one
+    std::uint64_t before_of = 0;       // mark of a call
     bool is_capturing = false;  // as read before the last call, since a call does not start or end a capture
 };
 
@@ -31,15 +33,34 @@ class MeasuredSide {
 
     void add_scalar(const CallArgument& argument);
     void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor);
+    /// Adds the tensor only if its contents are known already.
+    void add_if_known(const PlannedArgument& facts, const SeenTensor& tensor);
+    /// Does the same for a constant that was measured since the model's constants have this version.
+    bool add_if_kept(const PlannedArgument& facts, std::uint32_t version);
+    /// Keeps the result of the constant that was added last.
+    void keep_constant(const PlannedArgument& facts, const SeenTensor& tensor, std::uint32_t version);
+    /// Does the same for memory that was measured under the argument's name, without looking at the tensor.
+    bool add_if_named(const PlannedArgument& facts);
 
     void note_written(const SeenTensor& tensor);
     void note_unknown_write();
 
-    /// Launches what waits at the point if `launch` is set. It unlocks the point before it waits for room in
-    /// the queue.
-    void report(const MeasuredCall& call, bool launch);
+    /// What happens at the point when its side is complete.
+    enum class Next : std::uint8_t {
+        same_point,  // nothing before the next side
+        passing,     // work that does not change what waits
+        any_work,    // work that may change it, so it launches
+    };
+    /// Unlocks the point before it waits for room in the queue.
+    void report(const MeasuredCall& call, Next next);
+    /// Keeps the side before the call for report_both().
+    void keep(Next next);
+    void report_both(const MeasuredCall& call);
 
   private:
+    void leave(Next next);
+    void pass_on(SeenCall& seen, const MeasuredCall& call);
+    bool take_known(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen) const;
     void measure_there(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen);
     std::optional<Measurement> measure_or_wait(const SeenTensor& tensor);
 

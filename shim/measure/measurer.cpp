@@ -10,6 +10,7 @@
 #include "config/selection.hpp"
 #include "shim/calls/coverage_line.hpp"
 #include "shim/calls/session.hpp"
+#include "shim/calls/thread_state.hpp"
 #include "shim/findings/measured_output.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/runtime/clock.hpp"
@@ -198,6 +199,19 @@ bool Measurer::collect(const EventQueue::Taken& taken) {
 }
 
 void Measurer::collect_one(Gpu& gpu, const SeenArgument& seen, Collected& to) {
+    const std::uint32_t kept = seen.measurement.kept;
+    if (kept == kNotKept) return collect_lines(gpu, seen, to);
+    if (seen.measured == Measured::earlier) {
+        to.partial = constants_.at(kept).partial;
+        to.state = Gathered::whole;
+        to.values.clear();
+        return;
+    }
+    collect_lines(gpu, seen, to);
+    if (to.state != Gathered::not_yet) constants_.fill(kept, to.state == Gathered::whole ? &to.partial : nullptr);
+}
+
+void Measurer::collect_lines(Gpu& gpu, const SeenArgument& seen, Collected& to) {
     const Measurement& measurement = seen.measurement;
     const ResultShape shape = seen.tensor->result_shape(seen.requested, measurement.blocks);
     const ResultLine* lines = gpu.lines(measurement.ticket);
@@ -245,9 +259,12 @@ void Measurer::write(const EventQueue::Taken& taken) {
             argument.values = collected.values;
         }
     }
-    MeasuredCall measured = taken.call->call;
+    const SeenCall& call = *taken.call;
+    MeasuredCall measured = call.call;
     measured.arguments = rendered_;
-    output_.take(measured, taken.call->printed, taken.call->check);
+    if (!call.has_both_sides) return output_.take(measured, call.printed, call.check);
+    const std::span all(rendered_);
+    output_.take_both(measured, all.first(call.before), all.subspan(call.before), call.check);
 }
 
 void Measurer::finish() {
@@ -312,6 +329,15 @@ void send_pending_of(void* stream) {
     const ErrnoKeeper errno_keeper;
     Measurer* measurer = present_measurer();
     if (measurer != nullptr) measurer->send_pending_of(static_cast<CUstream>(stream));
+}
+
+void note_torch_allocation(std::uint64_t address, std::uint64_t bytes) {
+    const ErrnoKeeper errno_keeper;
+    ThreadState* const state = thread_state_if_any();
+    const OpenCall* const top = state == nullptr ? nullptr : state->top();
+    if (top == nullptr || top->kind == ring::CallKind::run) return;
+    if (Measurer* const measurer = present_measurer(); measurer != nullptr)
+        measurer->note_allocation({address, bytes});
 }
 
 }  // namespace aoti_dbg

@@ -40,6 +40,8 @@ class Measurer final : public SessionPart {
     /// options say. Before any wait it launches what waits at `point`, whose mutex must not be held.
     void report(SeenCall& call, SeenArguments& arguments, StreamPoint* point);
 
+    [[nodiscard]] KeptConstants& constants() { return constants_; }
+
     /// Waits until all earlier reports are written. Returns false if a deadline passes first.
     bool wait_until_written();
 
@@ -55,6 +57,8 @@ class Measurer final : public SessionPart {
     void flush_pending();
     void flush_pending_of(CUstream stream);
     void send_pending_of(CUstream stream);
+    /// A call allocates the memory. What it writes there is not declared.
+    void note_allocation(const MemoryPart& memory);
 
     /// Writes the remaining calls, with a deadline, and ends the thread.
     void finish() override;
@@ -96,11 +100,13 @@ class Measurer final : public SessionPart {
         TensorPartial partial;
     };
     void collect_one(Gpu& gpu, const SeenArgument& seen, Collected& to);
+    void collect_lines(Gpu& gpu, const SeenArgument& seen, Collected& to);
 
     MeasuredOutput& output_;
     RetiredFacts& facts_;
     std::vector<Collected> collected_;    // for the current call, at least one per argument
     std::vector<Remembered> remembered_;  // by ticket
+    KeptConstants constants_;
     std::mutex write_mutex_;
     std::vector<MeasuredArgument> rendered_;  // guarded by write_mutex_
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "shim/measure/measurer.hpp"
+#include "shim/measure/torch_allocations.hpp"
 
 namespace aoti_dbg {
 
@@ -22,6 +23,7 @@ StreamPoint* Measurer::point_of(CUstream stream, CUcontext context) {
         return known->second->gpu().is_usable() ? known->second.get() : nullptr;
     const auto [gpu, is_new] = gpus_.try_emplace(context);
     if (is_new) {
+        watch_torch_allocations();
         const ContextScope scope(*api, context);
         gpu->second = Gpu::set_up(*api, context);
         // Without the thread no results are collected.
@@ -79,6 +81,15 @@ void Measurer::for_points_of(CUstream stream, void (StreamPoint::*what)()) {
         if (other.context != context || !is_ordered) continue;
         const std::lock_guard point_lock(point->mutex());
         (*point.*what)();
+    }
+}
+
+void Measurer::note_allocation(const MemoryPart& memory) {
+    const std::lock_guard lock(points_mutex_);
+    for (const auto& [key, point] : points_) {
+        const std::lock_guard point_lock(point->mutex());
+        if (point->measures(memory)) point->launch();
+        point->forget_measured_in(memory);
     }
 }
 

@@ -12,8 +12,9 @@
 #include "shim/findings/measured_output.hpp"
 #include "shim/measure/measured_side.hpp"
 #include "shim/measure/measurer.hpp"
+#include "shim/measure/measuring_thread.hpp"
 #include "shim/measure/pending.hpp"
-#include "shim/runtime/clock.hpp"
+#include "shim/measure/value_check.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/slots.hpp"
@@ -23,55 +24,6 @@
 
 namespace aoti_dbg {
 namespace {
-
-/// The part of a thread that measures.
-struct MeasuringThread {
-    StreamPoint* point = nullptr;  // of the last measured call
-    Measurer::FoundPoint found_point;
-    SideState side;
-};
-
-MeasuringThread& own_part(ThreadState& state) {
-    return state.parts.get<MeasuringThread>();
-}
-
-Measurer& measurer_of(const ThreadState& state) {
-    return *state.session->part<Measurer>();
-}
-
-MeasuredCall described(ThreadState& state, const OpenCall& call, EventSide side) {
-    MeasuredCall described;
-    described.side = side;
-    described.sequence = call.seq;
-    described.time_ns = unix_nanoseconds();
-    described.thread = tensors_of(state).thread;
-    described.stream = call.stream;
-    described.model = call.model;
-    described.run = call.run;
-    if (call.around != nullptr) described.run_name = call.around->name->printed;
-    described.call = call.number;
-    described.is_serialized = call.passage.is_serialized;
-    return described;
-}
-
-/// Switches to the point of another stream. Both points forget their measurements, because the streams are
-/// not ordered.
-void move_to(MeasuringThread& own, StreamPoint* point) {
-    StreamPoint* before = std::exchange(own.point, point);
-    if (before == point) return;
-    for (StreamPoint* either : {before, point}) {
-        if (either == nullptr) continue;
-        const std::lock_guard lock(either->mutex());
-        either->forget_measured();
-    }
-}
-
-/// The stream is the launch's own, or else that of the run.
-StreamPoint* point_of(ThreadState& state, const OpenCall& call) {
-    MeasuringThread& own = own_part(state);
-    move_to(own, measurer_of(state).point_of(reinterpret_cast<CUstream>(call.stream), own.found_point));
-    return own.point;
-}
 
 void say_that_results_are_late(std::uint32_t run) {
     static std::atomic<bool> said{false};
@@ -83,17 +35,34 @@ void say_that_results_are_late(std::uint32_t run) {
             run);
 }
 
+/// Measures the arguments of one side.
+void add_arguments(MeasuredSide& side, const CallTensors& own, When when, std::int32_t result) {
+    for (std::size_t i = 0; i < own.found.size(); ++i) {
+        const CallArgument& argument = own.found[i];
+        if (argument.kind == CallArgument::Kind::scalar) {
+            side.add_scalar(argument);
+        } else if (has_tensor(own, i, when, result)) {
+            side.add_tensor(*argument.facts, own.tensors[i]);
+        }
+    }
+}
+
 }  // namespace
 
 void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall& call, When when,
                   const TensorRequest& requested, std::int32_t result) {
+    if (!requested.printed) {
+        if (when == When::before ? check_before(state, model, call, requested)
+                                 : check_after(state, model, call, requested, result))
+            return;
+    }
     const DefaultFloatState float_state;
     CallTensors& own = tensors_of(state);
     const SitePlan* plan = model.site(call.site);
     find_arguments(own, model, call, when);
-    MeasuredSide side(own_part(state).side, measurer_of(state), model.api(), call, requested);
+    MeasuredSide side(measuring_part(state).side, measurer_of(state), model.api(), call, requested);
     if (model.is_on_cuda()) {
-        StreamPoint* point = point_of(state, call);
+        StreamPoint* point = move_to_point_of(state, call);
         if (point == nullptr || !side.at(*point, when == When::before)) {
             if (requested.printed && !requested.named) report_name(state, call, when);
             return;
@@ -109,22 +78,20 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
         }
     }
     if (when == When::after && (result != 0 || plan == nullptr)) side.note_unknown_write();
-    for (std::size_t i = 0; i < own.found.size(); ++i) {
-        const CallArgument& argument = own.found[i];
-        if (argument.kind == CallArgument::Kind::scalar) {
-            side.add_scalar(argument);
-        } else if (has_tensor(own, i, when, result)) {
-            side.add_tensor(*argument.facts, own.tensors[i]);
-        }
-    }
+    add_arguments(side, own, when, result);
     MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
     event.site = &site_facts(&model, call);
     event.result = result;
-    side.report(event, when == When::before);
+    MeasuringThread& thread = measuring_part(state);
+    auto next = MeasuredSide::Next::same_point;
+    if (when == When::before)
+        next = thread.point == nullptr ? MeasuredSide::Next::any_work : next_at(plan, own, *thread.point);
+    thread.passing = next == MeasuredSide::Next::passing ? call.mark.get() : 0;
+    side.report(event, next);
 }
 
 void report_name(ThreadState& state, const OpenCall& call, When when) {
-    MeasuringThread& own = own_part(state);
+    MeasuringThread& own = measuring_part(state);
     MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
     event.name_only = true;
     event.site = &site_facts(call.measured, call);
@@ -142,7 +109,7 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
     const DefaultFloatState float_state;
     CallTensors& own = tensors_of(state);
     const CUcontext context = find_end_tensors(own, model, run, side);
-    MeasuringThread& thread = own_part(state);
+    MeasuringThread& thread = measuring_part(state);
     MeasuredSide measured(thread.side, measurer_of(state), model.api(), run, requested);
     if (model.is_on_cuda()) {
         move_to(thread, measurer_of(state).point_of(reinterpret_cast<CUstream>(run.stream), context));
@@ -153,7 +120,8 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
         if (own.tensors[i].facts == nullptr) continue;
         measured.add_tensor(are_inputs ? model.input(i) : model.output(i), own.tensors[i]);
     }
-    measured.report(described(state, run, side), !are_inputs);
+    measured.report(described(state, run, side),
+                    are_inputs ? MeasuredSide::Next::same_point : MeasuredSide::Next::any_work);
 }
 
 std::optional<std::string> take_finding(ThreadState& state, const OpenCall& run) {
@@ -162,7 +130,7 @@ std::optional<std::string> take_finding(ThreadState& state, const OpenCall& run)
 }
 
 void end_measured_run(ThreadState& state) {
-    StreamPoint* point = own_part(state).point;
+    StreamPoint* point = measuring_part(state).point;
     if (point == nullptr) return;
     const std::lock_guard lock(point->mutex());
     point->launch();

@@ -54,9 +54,10 @@ CallMoments MeasuringObserver::moments() const {
             .unwind = saving_needs_findings()};
 }
 
-/// The library does not see what the call does to memory.
+/// The library does not see what the call does to memory, or what the calls of a nested run do.
 void MeasuringObserver::skip(ThreadState& state, const OpenCall& call) const {
-    if (call.around != nullptr && call.around == state.top()) forget_measured(state);
+    const bool is_nested_run = call.kind == ring::CallKind::run && state.depth != 0;
+    if (is_nested_run || (call.around != nullptr && call.around == state.top())) forget_measured(state);
 }
 
 [[gnu::hot]] void MeasuringObserver::before(ThreadState& state, OpenCall& call) const {

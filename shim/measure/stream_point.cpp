@@ -1,8 +1,10 @@
 #include "shim/measure/stream_point.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #include "shim/measure/pending.hpp"
+#include "shim/measure/torch_allocations.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -13,14 +15,14 @@ static_assert(kMostPrintedValues <= kMostValues, "what is printed of a tensor is
 // time.
 constexpr std::size_t kMostKnown = 1024;
 
+MemoryPart memory_of(const SeenTensor& seen) {
+    return {seen.address, seen.facts->covered_bytes};
+}
+
 }  // namespace
 
 bool StreamPoint::Measured::is(const SeenTensor& seen, Requested what) const {
-    return address == seen.address && facts == seen.facts->number && requested == what;
-}
-
-bool StreamPoint::Measured::overlaps(const SeenTensor& seen) const {
-    return address < seen.address + seen.facts->covered_bytes && seen.address < address + covered_bytes;
+    return address == seen.address && requested == what && likeness == seen.facts->likeness_for(what);
 }
 
 std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Requested requested,
@@ -46,17 +48,36 @@ std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Requeste
     }
     if (pending_.empty()) g_pending_points.fetch_add(1, std::memory_order_relaxed);
     if (pending_.size() == sent_) waiting_.sequence = next_launch_sequence();
-    const Measurement measurement{*ticket, blocks, waiting_.sequence, call};
-    pending_.push_back({seen.address, facts.covered_bytes, facts.number, requested, measurement});
+    const Measurement measurement{*ticket, blocks, waiting_.sequence, call, kNotKept};
+    pending_.push_back(
+        {seen.address, facts.covered_bytes, facts.likeness_for(requested), requested, measurement, nullptr});
     return measurement;
 }
 
 std::optional<Measurement> StreamPoint::find(const PlannedArgument& argument, const SeenTensor& seen,
                                              Requested requested, std::uint32_t run) const {
-    if (run != known_run_ || argument.name_number == kNone || argument.makes_anew) return std::nullopt;
+    if (run != known_run_) return std::nullopt;
+    // If the allocator is watched, memory has the same contents whatever it is called.
+    const bool by_address = are_allocations_watched();
+    if (!by_address && (argument.name_number == kNone || argument.makes_anew)) return std::nullopt;
     for (std::size_t i = 0; i < known_names_.size(); ++i) {
-        if (known_names_[i] != argument.name_number || !known_[i].is(seen, requested)) continue;
+        if (!by_address && known_names_[i] != argument.name_number) continue;
+        if (!known_[i].is(seen, requested)) continue;
         if (gpu_.is_young(known_[i].measurement.ticket)) return known_[i].measurement;
+    }
+    return std::nullopt;
+}
+
+std::optional<Measurement> StreamPoint::find_named(const PlannedArgument& argument, Requested requested,
+                                                   std::uint32_t run, SeenTensor& seen) const {
+    if (run != known_run_ || argument.name_number == kNone || argument.makes_anew) return std::nullopt;
+    for (std::size_t i = known_names_.size(); i-- > 0;) {
+        const Measured& known = known_[i];
+        if (known_names_[i] != argument.name_number || known.facts == nullptr || known.requested != requested)
+            continue;
+        if (!gpu_.is_young(known.measurement.ticket)) continue;
+        seen = {known.address, known.facts};
+        return known.measurement;
     }
     return std::nullopt;
 }
@@ -67,30 +88,47 @@ void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& se
         forget_measured();
         known_run_ = run;
     }
-    if (argument.name_number == kNone || argument.makes_anew || known_.size() >= kMostKnown) return;
+    if (known_.size() >= kMostKnown) return;
+    if (!are_allocations_watched() && (argument.name_number == kNone || argument.makes_anew)) return;
     known_names_.push_back(argument.name_number);
-    known_.push_back({seen.address, seen.facts->covered_bytes, seen.facts->number, requested, measurement});
+    known_.push_back({seen.address, seen.facts->covered_bytes, seen.facts->likeness_for(requested), requested,
+                      measurement, argument.is_whole() ? seen.facts : nullptr});
 }
 
 void StreamPoint::note_written(const SeenTensor& seen) {
     // The extent of a tensor with unknown facts is unknown, so the write may overlap any other.
     if (!seen.facts->is_measurable()) return forget_measured();
-    for (std::size_t i = known_.size(); i-- > 0;) {
-        if (!known_[i].overlaps(seen)) continue;
-        known_[i] = known_.back();
-        known_.pop_back();
-        known_names_[i] = known_names_.back();
-        known_names_.pop_back();
-    }
+    forget_measured_in(memory_of(seen));
+}
+
+void StreamPoint::forget_measured_in(const MemoryPart& memory) {
+    for (std::size_t i = known_.size(); i-- > 0;)
+        if (known_[i].overlaps(memory)) forget_known(i);
+}
+
+void StreamPoint::forget_known(std::size_t i) {
+    known_[i] = known_.back();
+    known_.pop_back();
+    known_names_[i] = known_names_.back();
+    known_names_.pop_back();
+}
+
+bool StreamPoint::measures(const SeenTensor& seen) const {
+    return !seen.facts->is_measurable() || measures(memory_of(seen));
+}
+
+bool StreamPoint::measures(const MemoryPart& memory) const {
+    return std::any_of(pending_.begin(), pending_.end(),
+                       [&](const Measured& measured) { return measured.overlaps(memory); });
 }
 
 void StreamPoint::forget_measured() {
     known_.clear();
     known_names_.clear();
-    forget_sent();
+    pass();
 }
 
-void StreamPoint::forget_sent() {
+void StreamPoint::pass() {
     if (pending_.empty()) return;
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(sent_));
     sent_ = 0;
@@ -99,7 +137,7 @@ void StreamPoint::forget_sent() {
 
 void StreamPoint::launch() {
     send();
-    forget_sent();
+    pass();
 }
 
 void StreamPoint::send() {

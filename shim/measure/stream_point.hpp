@@ -1,6 +1,6 @@
-// The current point of a stream from the host's view. Waiting tensors are measured in one launch before other
-// work is enqueued. The point also keeps the run's measurements that may still be valid. The end of one call
-// and the start of the next are the same point.
+// The current point of a stream from the host's view. Waiting tensors are measured in one launch, before work that
+// may change them is enqueued. The point also keeps the run's measurements that may still be valid. The end of one
+// call and the start of the next are the same point.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shim/measure/gpu.hpp"
+#include "shim/measure/kept_constants.hpp"
 #include "shim/runtime/stream_key.hpp"
 #include "shim/tensors/site_plan.hpp"
 #include "shim/tensors/tensor_reader.hpp"
@@ -21,6 +22,12 @@ struct Measurement {
     std::uint32_t blocks = 0;
     std::uint32_t sequence = 0;
     std::uint32_t call = kNoCallNumber;  // the call that it was measured at
+    std::uint32_t kept = kNotKept;       // where its result is kept, or will be if it is measured now
+};
+
+struct MemoryPart {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
 };
 
 class StreamPoint {
@@ -39,32 +46,47 @@ class StreamPoint {
     /// Returns the tensor's measurement from this run, if no call since then declares a write to the tensor.
     std::optional<Measurement> find(const PlannedArgument& argument, const SeenTensor& seen,
                                     Requested requested, std::uint32_t run) const;
+    /// Does the same without looking at the tensor: by the name of memory that has been measured as a whole.
+    /// Sets `seen` to that tensor.
+    std::optional<Measurement> find_named(const PlannedArgument& argument, Requested requested,
+                                          std::uint32_t run, SeenTensor& seen) const;
     void remember(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
                   std::uint32_t run, const Measurement& measurement);
     void note_written(const SeenTensor& seen);
     void forget_measured();
+    /// Forgets measurements of memory that gets other contents in a way that no call declares.
+    void forget_measured_in(const MemoryPart& memory);
+
+    /// True if what is measured here includes memory of this tensor, or if the tensor's extent is unknown.
+    [[nodiscard]] bool measures(const SeenTensor& seen) const;
+    [[nodiscard]] bool measures(const MemoryPart& memory) const;
+    [[nodiscard]] bool is_stream(CUstream stream) const { return key_.handle == stream; }
 
     /// Enqueues what waits. The stream stays at this point, so a measured tensor is not measured again. Any
     /// thread may call it, but `mutex` must be held, as for all functions here.
     void send();
     /// Does the same and ends the point, because the next work may change memory.
     void launch();
+    /// Ends the point, but what waits goes on waiting. The next work must not change that.
+    void pass();
     std::mutex& mutex() { return mutex_; }
 
   private:
-    void forget_sent();
+    void forget_known(std::size_t i);
 
-    /// A tensor and what is measured of it. It has no pointer to the facts, because other threads use them
-    /// too.
+    /// A tensor and what is measured of it.
     struct Measured {
         std::uint64_t address = 0;
         std::uint64_t covered_bytes = 0;
-        std::uint64_t facts = 0;  // number of the facts
+        std::uint64_t likeness = 0;
         Requested requested = Requested::nothing;
         Measurement measurement;
+        const SeenFacts* facts = nullptr;  // of a known one; belongs to the thread of the run
 
         [[nodiscard]] bool is(const SeenTensor& seen, Requested what) const;
-        [[nodiscard]] bool overlaps(const SeenTensor& seen) const;
+        [[nodiscard]] bool overlaps(const MemoryPart& memory) const {
+            return address < memory.address + memory.bytes && memory.address < address + covered_bytes;
+        }
     };
 
     Gpu& gpu_;

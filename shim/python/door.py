@@ -28,6 +28,27 @@ CALLBACKS = ("begin_run", "end_run", "before", "after", "expect")
 OPS = ("extern_kernels.", "torch.ops.", "aten.", "_quantized.", "inductor_ops.")
 ON_CUDA = re.compile(r"\s+.*(empty_strided_cuda\(|torch\.cuda\._DeviceGuard|get_raw_stream\()")
 NODES = re.compile(r"# (?:Topologically Sorted|Unsorted) Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]")
+# With INDUCTOR_PROVENANCE=1, above each kernel.
+HANDLE = re.compile(r"\s+# \[Provenance debug handles\] (.+:\d+)$")
+
+
+def known_stacks():
+    """Return what Inductor knows of the wrapper that it loads now: from its cache, or because it compiled it."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "after_deserialization":
+            text = getattr(frame.f_locals.get("self"), "inductor_provenance_stack_traces_str", None)
+            return json.loads(text) if text else None
+        frame = frame.f_back
+    return getattr(sys.modules.get("torch._inductor.debug"), "_inductor_kernel_stack_trace", None)
+
+
+def stacks_of(handles):
+    """Return the Python stacks of the kernels, if all are known."""
+    known = known_stacks() if handles else None
+    if not isinstance(known, dict) or not all(isinstance(known.get(handle), list) for handle in handles):
+        return {}
+    return {handle: [str(one).encode("utf-8", "replace").decode() for one in known[handle]] for handle in handles}
 
 
 class Wrapper:
@@ -42,22 +63,24 @@ class Wrapper:
         self.allocations, self.shared = [], []
         self.descriptors = {}  # of TMA: name -> the call that creates it from a tensor
         self.numbers = []  # nodes for the number of the model, which is known last
-        self.nodes_at = {}  # by the line of the comment
+        self.nodes_at, self.handles_at = {}, {}  # by the line of the comment
         self.kernel_lines = set()
         for number, line in enumerate(self.lines, 1):
             if found := NODES.search(line):
                 parts = [part.split(",") for part in found.groups()]
                 self.nodes_at[number] = [[one.strip() for one in part if one.strip()] for part in parts]
+            if found := HANDLE.match(line):
+                self.handles_at[number] = found[1]
 
-    def nodes_of(self, statement):
-        """Return the nodes and ops of the comment above a kernel. Other statements can be between them."""
+    def comment_above(self, statement, comments):
+        """Return the comment above a kernel, or None. Other statements can be between them."""
         self.kernel_lines.add(statement.end_lineno)
         for line in range(statement.lineno - 1, 0, -1):
-            if line in self.nodes_at:
-                return self.nodes_at[line]
+            if line in comments:
+                return comments[line]
             if line in self.kernel_lines or self.lines[line - 1].lstrip().startswith("def "):
                 break
-        return [], []
+        return None
 
     def read_kernels(self):
         for node in self.tree.body:
@@ -202,8 +225,9 @@ class Wrapper:
             self.asserted.site_of[label] = len(self.sites)
             made = {"label": label, "role": "makes", "parameter": "", "is_tensor": True, "view": [], "value": ""}
             arguments.append(made)
-        nodes, aten = self.nodes_of(statement)
-        described = {"name": name, "symbol": symbol, "kind": kind, "line": statement.lineno}
+        nodes, aten = self.comment_above(statement, self.nodes_at) or ([], [])
+        handle = self.comment_above(statement, self.handles_at) or ""
+        described = {"handle": handle, "name": name, "symbol": symbol, "kind": kind, "line": statement.lineno}
         if wants_statements:  # noqa: F821: the library's
             described["statement"] = statement_of(statement, values, results, self.descriptors)
         self.sites.append({**described, "nodes": nodes, "aten": aten, "arguments": arguments})
@@ -259,6 +283,7 @@ class Wrapper:
         described |= {"kernels": self.triton_kernels, "allocations": self.allocations}
         described |= {"shared": self.shared, "expected": self.asserted.described}
         described["is_on_cuda"] = any(ON_CUDA.match(line) for line in self.lines)
+        described["stacks"] = stacks_of(list(self.handles_at.values()))
         described["origin"] = origin_of("\n".join(self.lines[:3]))
         number = add_model(json.dumps(described))  # noqa: F821: the library defines it
         for node in self.numbers:

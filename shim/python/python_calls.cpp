@@ -70,7 +70,9 @@ void begin(ThreadState& state, PythonThread& own, const CallStart& known, std::u
     opened.model = known.model;
     opened.passed.site = site;
     opened.passed.is_interrupted = false;
-    if (any_feature_active()) TorchHandles::take(values, opened.passed);
+    const OpenCall* const top = state.top();
+    const bool is_skipped = top != nullptr && top->is_skipped && !opened.is_run;
+    if (any_feature_active() && !is_skipped) TorchHandles::take(values, opened.passed);
     CallStart start = known;
     start.frame = frame;
     start.by_model = true;

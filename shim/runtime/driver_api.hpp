@@ -29,6 +29,7 @@ extern "C" CUresult CUDAAPI cuLogsRegisterCallback(CUlogsCallback callback, void
     X(cuDriverGetVersion)                          \
     X(cuDeviceGet)                                 \
     X(cuDeviceGetAttribute)                        \
+    X(cuDeviceGetCount)                            \
     X(cuDeviceGetName)                             \
     X(cuCtxGetCurrent)                             \
     X(cuCtxPushCurrent_v2)                         \

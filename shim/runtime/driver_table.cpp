@@ -10,22 +10,7 @@
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/real_dlsym.hpp"
 
-// The declarations have no types, because this file only takes their addresses. hooks/ defines them with
-// the types of cuda.h.
-extern "C" {
-#define AOTI_DBG_HOOK(name, what) void name();
-#include "shim/runtime/hooks.def"
-#undef AOTI_DBG_HOOK
-}
-
 namespace aoti_dbg {
-
-DriverHook g_driver_hooks[kHookCount] = {
-#define AOTI_DBG_HOOK(name, what) {#name, reinterpret_cast<void*>(&::name), {nullptr}, {nullptr}},
-#include "shim/runtime/hooks.def"
-#undef AOTI_DBG_HOOK
-};
-
 namespace {
 
 /// Returns a handle on libcuda if the process has loaded it. Keeps the reference, because the library calls

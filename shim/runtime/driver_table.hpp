@@ -28,6 +28,10 @@ struct DriverHook {
     std::atomic<void*> in_libcuda;  // lookups that find this get the hook instead; null: no substitution
 };
 
+// driver_hooks.S relies on this layout.
+static_assert(sizeof(DriverHook) == 32 && offsetof(DriverHook, hook) == 8 &&
+              offsetof(DriverHook, real) == 16);
+
 /// By the numbers of Hook. Every hook reads it, so the accessor is inline.
 extern DriverHook g_driver_hooks[kHookCount];
 inline DriverHook& driver_hook(Hook hook) {

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "base/descriptor.hpp"
@@ -49,6 +50,7 @@ constexpr long kPoll = -2;  // matches no call; /proc does not show the timeout 
 // watched.
 constexpr std::size_t kMost = 32;
 Watched g_watched[kMost];
+std::atomic<std::size_t> g_used{0};  // no thread is behind this place
 std::atomic<bool> g_is_finding{false};
 std::atomic<bool> g_has_found_one{false};
 
@@ -126,6 +128,8 @@ void watch(pid_t thread) {
     place->time.store(time, std::memory_order_relaxed);
     place->period.store(kPeriod, std::memory_order_relaxed);
     place->thread.store(thread, std::memory_order_release);
+    const auto used = static_cast<std::size_t>(place - g_watched) + 1;
+    if (g_used.load(std::memory_order_relaxed) < used) g_used.store(used, std::memory_order_release);
     g_has_found_one.store(true, std::memory_order_relaxed);
 }
 
@@ -157,7 +161,7 @@ void find() {
 bool have_been_called() {
     const ErrnoKeeper errno_keeper;
     bool has_one = false;
-    for (Watched& one : g_watched) {
+    for (Watched& one : std::span(g_watched, g_used.load(std::memory_order_acquire))) {
         pid_t thread = one.thread.load(std::memory_order_acquire);
         if (thread == 0) continue;
         std::uint64_t time = 0;

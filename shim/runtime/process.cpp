@@ -22,6 +22,7 @@ namespace aoti_dbg {
 std::atomic<bool> g_observing{false};
 const Options* g_options = nullptr;
 bool g_follow_unselected = false;
+bool g_skipping_runs = false;
 bool g_showing = false;
 bool g_measuring = false;
 bool g_checking = false;
@@ -92,6 +93,7 @@ void make_ready() {
     g_folder = new std::string(getcwd(here, sizeof here) != nullptr ? here : "");
     say_about_options(complaints);
     g_follow_unselected = follows_unselected(*g_options);
+    g_skipping_runs = may_skip_runs(*g_options);
     if (may_select(*g_options) && (!g_options->processes.only_main || is_start())) {
         count_in_tally(TallyCount::partaking);
         g_observing.store(true, std::memory_order_release);

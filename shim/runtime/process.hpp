@@ -55,6 +55,7 @@ void activate_driver_observers();
 /// inline.
 extern const Options* g_options;
 extern bool g_follow_unselected;  // follows_unselected() of the options
+extern bool g_skipping_runs;      // may_skip_runs() of the options
 extern WipedPage* g_wiped_page;
 inline const Options& options() {
     return *g_options;

@@ -96,20 +96,16 @@ Failed TensorFile::publish(const OpenFolder& in, const char* name) {
     constexpr const char* kDoing = "cannot link a file in";
     const FileCalls& calls = folder_.calls();
     if (const Failed failed = look_whether_ours()) return failed;
-    int result = 0;
-    switch (folder_.naming()) {
-        case TensorFolder::Naming::by_proc: {
-            // Uses the thread's own entry, because /proc/self shows the descriptors of the program.
-            char path[48];
-            std::snprintf(path, sizeof path, "/proc/thread-self/fd/%d", number_);
-            result = calls.link_at(AT_FDCWD, path, in.number(), name, AT_SYMLINK_FOLLOW);
-            break;
-        }
-        case TensorFolder::Naming::by_descriptor:
-            result = calls.link_at(number_, "", in.number(), name, AT_EMPTY_PATH);
-            break;
-        case TensorFolder::Naming::from_hidden:
-            return rename_to(in, name);
+    if (folder_.naming() == TensorFolder::Naming::from_hidden) return rename_to(in, name);
+    int result = -1;
+    if (folder_.naming() == TensorFolder::Naming::by_descriptor)
+        result = calls.link_at(number_, "", in.number(), name, AT_EMPTY_PATH);
+    // The kernel refuses a descriptor with ENOENT if the program's credentials have changed since the open.
+    if (folder_.naming() == TensorFolder::Naming::by_proc || (result != 0 && errno == ENOENT)) {
+        // Uses the thread's own entry, because /proc/self shows the descriptors of the program.
+        char path[48];
+        std::snprintf(path, sizeof path, "/proc/thread-self/fd/%d", number_);
+        result = calls.link_at(AT_FDCWD, path, in.number(), name, AT_SYMLINK_FOLLOW);
     }
     if (result != 0) return {errno, kDoing};
     close(number_);

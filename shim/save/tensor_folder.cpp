@@ -81,34 +81,51 @@ Failed TensorFolder::open_root(const Root& root, OpenFolder& folder) const {
     return failed;
 }
 
-/// Replaces the open folder by the subfolder `name`.
-Failed TensorFolder::open_part(const char* name, OpenFolder& folder) const {
-    int opened = calls_->open_at(folder.number(), name, kFolder, 0);
+/// Opens the subfolder `name` of the folder `in`.
+Failed TensorFolder::open_part(int in, const char* name, std::optional<Descriptor>& part) const {
+    int opened = calls_->open_at(in, name, kFolder, 0);
     if (opened < 0 && errno == ENOENT) {
         // Another thread may have created it first.
-        if (calls_->make_folder_at(folder.number(), name, 0700) != 0 && errno != EEXIST)
+        if (calls_->make_folder_at(in, name, 0700) != 0 && errno != EEXIST)
             return {errno, "cannot create a directory in"};
-        opened = calls_->open_at(folder.number(), name, kFolder, 0);
+        opened = calls_->open_at(in, name, kFolder, 0);
     }
     if (opened < 0) return {errno, "cannot open a directory in"};
-    folder.folder_.emplace(opened);
+    part.emplace(opened);
     return {};
 }
 
 Failed TensorFolder::enter(const std::string& name, OpenFolder& folder) const {
-    if (keeps_open_ && folder.folder_ && folder.name_ == name && folder.uses_++ < kUsesOfOpen) return {};
+    const bool may_stay = keeps_open_ && folder.folder_ && folder.uses_++ < kUsesOfOpen;
+    if (may_stay && folder.name_ == name) return {};
+    const std::size_t slash = name.find('/');
+    const std::string parent = slash == std::string::npos ? std::string() : name.substr(0, slash);
+    const std::string last = slash == std::string::npos ? name : name.substr(slash + 1);
+    // Calls of one run share a folder. It may have been removed meanwhile.
+    const bool has_parent = may_stay && folder.parent_ && !parent.empty() && folder.parent_name_ == parent;
+    if (!has_parent || open_part(folder.parent_->number(), last.c_str(), folder.folder_)) {
+        if (const Failed failed = walk_to(parent, last, folder)) {
+            folder.leave();
+            return failed;
+        }
+    }
+    folder.name_ = name;
+    return {};
+}
+
+/// Enters `parent` and then `last` in it. Either may be "".
+Failed TensorFolder::walk_to(const std::string& parent, const std::string& last, OpenFolder& folder) const {
     folder.uses_ = 0;
     Failed failed = open_root(files_, folder);
-    for (std::size_t at = 0; !failed && at < name.size();) {
-        const std::size_t slash = name.find('/', at);
-        failed = open_part(name.substr(at, slash - at).c_str(), folder);
-        at = slash == std::string::npos ? name.size() : slash + 1;
+    if (!failed && !parent.empty()) {
+        failed = open_part(folder.number(), parent.c_str(), folder.parent_);
+        folder.parent_name_ = parent;
     }
-    if (failed) {
-        folder.leave();
-    } else {
-        folder.name_ = name;
+    if (!failed && !last.empty()) {
+        const int in = folder.parent_ ? folder.parent_->number() : folder.number();
+        failed = open_part(in, last.c_str(), folder.folder_);
     }
+    if (!keeps_open_) folder.parent_.reset();
     return failed;
 }
 
@@ -130,7 +147,7 @@ void TensorFolder::find_out_naming() {
     if (calls_->inspect_disk(root.number(), &disk) == 0 && disk.f_namemax != 0)
         longest_name_ = disk.f_namemax;
     const std::string probe = ".probe-" + std::to_string(getpid());
-    for (const Naming naming : {Naming::by_proc, Naming::by_descriptor}) {
+    for (const Naming naming : {Naming::by_descriptor, Naming::by_proc}) {
         naming_ = naming;
         TensorFile file(*this);
         if (file.create(root)) break;

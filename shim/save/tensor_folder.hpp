@@ -18,13 +18,18 @@ namespace aoti_dbg {
 class OpenFolder {
   public:
     [[nodiscard]] int number() const { return folder_ ? folder_->number() : -1; }
-    void leave() { folder_.reset(); }
+    void leave() {
+        folder_.reset();
+        parent_.reset();
+    }
 
   private:
     friend class TensorFolder;
     std::string name_;
     std::optional<Descriptor> folder_;
-    unsigned uses_ = 0;
+    std::string parent_name_;
+    std::optional<Descriptor> parent_;  // open only if the threads may keep folders open
+    unsigned uses_ = 0;                 // since the path was walked from its root
 };
 
 /// The layout on disk:
@@ -51,7 +56,7 @@ class TensorFolder {
     [[nodiscard]] WriteBack* write_back() const { return write_back_; }
 
     /// Opens a subfolder and creates it if it does not exist. The name is "" for the folder itself, else as
-    /// in folder_of(). Cheap if `folder` already refers to it.
+    /// in folder_of(). Cheap if `folder` already refers to it or to another folder of that run.
     Failed enter(const std::string& name, OpenFolder& folder) const;
     /// Opens the folder that contains the index.
     Failed enter_home(OpenFolder& folder) const { return open_root(home_, folder); }
@@ -86,7 +91,8 @@ class TensorFolder {
     Failed make_flat(const Place& place);
     Failed recognise(Root& root) const;
     Failed open_root(const Root& root, OpenFolder& folder) const;
-    Failed open_part(const char* name, OpenFolder& folder) const;
+    Failed open_part(int in, const char* name, std::optional<Descriptor>& part) const;
+    Failed walk_to(const std::string& parent, const std::string& last, OpenFolder& folder) const;
     void find_out_naming();
 
     const FileCalls* calls_;

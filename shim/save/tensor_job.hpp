@@ -81,6 +81,8 @@ struct SavingJob {
     bool has_folder = false;   // its folder was created
     ContentKey key;            // valid once the hash is known
     std::unique_ptr<TensorFile> file;
+    PtFrame frame;         // the tail is valid if has_crc
+    bool has_crc = false;  // crc is that of the whole storage before the first byte is written
     bool has_grant = false;
     std::uint64_t granted = 0;  // bytes of the file, 0 for a link
     bool in_parts = false;      // large, written by several threads: see write_part()
@@ -96,7 +98,11 @@ struct SavingJob {
         return {dtype, sizes, strides, storage_offset, storage_bytes, device, bits};
     }
     [[nodiscard]] std::string path() const {
-        return folder.empty() ? file_name_of(stem, number) : folder + "/" + file_name_of(stem, number);
+        std::string path;
+        path.reserve(folder.size() + stem.size() + kRoomBehindName);
+        if (!folder.empty()) path.append(folder).append("/");
+        append_file_name(stem, number, path);
+        return path;
     }
 };
 

@@ -1,6 +1,7 @@
 #include "shim/save/tensor_names.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/clean_text.hpp"
 #include "base/fnv.hpp"
@@ -80,7 +81,9 @@ struct Parts {
     }
 
     [[nodiscard]] std::string joined() const {
-        std::string name(side);
+        std::string name;
+        name.reserve(side.size() + kernel.size() + label.size() + device.size() + 3);
+        name = side;
         for (const std::string* part : {&kernel, &label, &device}) {
             if (!part->empty()) name.append("_").append(*part);
         }
@@ -93,18 +96,46 @@ std::size_t longest_stem(const NameRules& rules) {
     return std::max<std::size_t>(rules.longest, 140) - kExtension - kRoomBehindName;
 }
 
+/// Returns whether no name of this place can be too long, even if each byte is escaped.
+bool is_short(const SavedPlace& place, const NameRules& rules) {
+    const std::size_t bytes = place.kernel.size() + place.label.size() + place.device.size();
+    return word_of_side(place.side).size() + 3 * (bytes + 1) <= longest_stem(rules);
+}
+
+/// Returns whether this ASCII character stands for itself in a name.
+bool is_plain_ascii(char c, bool portable) {
+    return static_cast<unsigned char>(c) >= 0x20 && kNeverPlain.find(c) == std::string_view::npos &&
+           !(portable && kNotPortable.find(c) != std::string_view::npos);
+}
+
+/// Returns the beginning of `name` that is letters, digits, `_`, `.` and `-`. Usually that is all of it.
+std::string_view simple_beginning(std::string_view name) {
+    static constexpr auto kIsSimple = [] {
+        std::array<bool, 256> simple{};
+        for (const char c :
+             std::string_view("_.-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+            simple[static_cast<unsigned char>(c)] = true;
+        return simple;
+    }();
+    std::size_t length = 0;
+    while (length < name.size() && kIsSimple[static_cast<unsigned char>(name[length])])
+        ++length;
+    return name.substr(0, length);
+}
+
 }  // namespace
 
 std::string escaped_name(std::string_view name, bool portable) {
+    const std::string_view simple = simple_beginning(name);
+    if (simple.size() == name.size()) return std::string(name);
     std::string escaped;
     escaped.reserve(name.size());
+    escaped = simple;
+    name.remove_prefix(simple.size());
     while (!name.empty()) {
         const std::size_t length = character_length(name);
         const char first = name.front();
-        const bool is_plain =
-            length > 1 || (length == 1 && static_cast<unsigned char>(first) >= 0x20 &&
-                           kNeverPlain.find(first) == std::string_view::npos &&
-                           !(portable && kNotPortable.find(first) != std::string_view::npos));
+        const bool is_plain = length > 1 || (length == 1 && is_plain_ascii(first, portable));
         const std::size_t taken = std::max<std::size_t>(1, length);
         if (is_plain) {
             escaped.append(name.substr(0, taken));
@@ -171,14 +202,22 @@ std::string stem_of(const SavedPlace& place, const NameRules& rules) {
 }
 
 std::string whole_stem_if_cut(const SavedPlace& place, const NameRules& rules) {
+    if (is_short(place, rules)) return {};
     std::string whole = Parts(place, rules.portable).joined();
     return whole.size() > longest_stem(rules) ? whole : std::string();
 }
 
+void append_file_name(std::string_view stem, std::uint64_t number, std::string& out) {
+    out += stem;
+    if (number > 1) out.append(".").append(std::to_string(number));
+    out += ".pt";
+}
+
 std::string file_name_of(std::string_view stem, std::uint64_t number) {
-    std::string name(stem);
-    if (number > 1) name.append(".").append(std::to_string(number));
-    return name + ".pt";
+    std::string name;
+    name.reserve(stem.size() + kRoomBehindName + kExtension);
+    append_file_name(stem, number, name);
+    return name;
 }
 
 }  // namespace aoti_dbg

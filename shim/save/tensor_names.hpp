@@ -51,5 +51,6 @@ std::string whole_stem_if_cut(const SavedPlace& place, const NameRules& rules);
 
 /// Returns "<stem>.pt", or "<stem>.2.pt" for the second file of that name.
 std::string file_name_of(std::string_view stem, std::uint64_t number);
+void append_file_name(std::string_view stem, std::uint64_t number, std::string& out);
 
 }  // namespace aoti_dbg

@@ -124,7 +124,8 @@ void TensorSaver::note_complete(SavingJob& job) {
     job.is_complete = true;
 }
 
-TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool has_facts, Hand& hand) {
+TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool has_facts, Hand& hand,
+                                      std::span<const std::byte> whole) {
     bool goes = false;
     {
         const std::lock_guard lock(mutex_);
@@ -151,8 +152,12 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool has_facts, Hand& hand
         }
         if (link(job, known, hand) == Linked::over) return Begun::over;
     }
-    const PtFrame frame = pt_frame(job.tensor(), 0);
-    if (!grant(job, frame.head.size() + job.storage_bytes + frame.tail.size(), hand)) return Begun::over;
+    // If the checksum is known first, the frame needs to be laid out only once.
+    job.has_crc = whole.size() == job.storage_bytes && whole.size() <= kPiece;
+    if (job.has_crc) job.crc = crc32(0, whole);
+    job.frame = pt_frame(job.tensor(), job.crc);
+    if (!grant(job, job.frame.head.size() + job.storage_bytes + job.frame.tail.size(), hand))
+        return Begun::over;
     job.file = std::make_unique<TensorFile>(folder_);
     Failed failed = enter(job, hand);
     if (!failed) failed = job.file->create(hand.folder);
@@ -161,7 +166,7 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool has_facts, Hand& hand
         return Begun::over;
     }
     job.in_parts = job.storage_bytes >= kLeastInParts && folder_.keeps_open();
-    job.head = frame.head.size();
+    job.head = job.frame.head.size();
     job.stage = SavingJob::Stage::writing;
     return Begun::writes;
 }
@@ -174,17 +179,16 @@ void TensorSaver::write(SavingJob& job, std::span<const std::byte> bytes, bool i
     do {
         const std::span<const std::byte> piece = bytes.first(std::min(bytes.size(), kPiece));
         bytes = bytes.subspan(piece.size());
-        job.crc = crc32(job.crc, piece);
+        if (!job.has_crc) job.crc = crc32(job.crc, piece);
         job.taken += piece.size();
         const bool begins = job.at == 0;
         const bool ends = is_last && bytes.empty() && job.taken == job.storage_bytes;
-        PtFrame frame;
-        if (begins || ends) frame = pt_frame(job.tensor(), job.crc);
+        if (ends && !job.has_crc) job.frame.tail = pt_frame(job.tensor(), job.crc).tail;
         iovec parts[3];
         std::size_t count = 0;
-        if (begins) parts[count++] = part_of(frame.head);
+        if (begins) parts[count++] = part_of(job.frame.head);
         if (!piece.empty()) parts[count++] = part_of(piece);
-        if (ends) parts[count++] = part_of(frame.tail);
+        if (ends) parts[count++] = part_of(job.frame.tail);
         std::uint64_t length = 0;
         for (std::size_t i = 0; i < count; ++i)
             length += parts[i].iov_len;
@@ -217,25 +221,24 @@ Failed TensorSaver::write_part(SavingJob& job, std::uint64_t from, std::span<con
 }
 
 void TensorSaver::write_frame(SavingJob& job, std::uint32_t crc) {
-    PtFrame frame = pt_frame(job.tensor(), crc);
-    iovec head = part_of(frame.head);
-    iovec tail = part_of(frame.tail);
+    job.frame = pt_frame(job.tensor(), crc);
+    iovec head = part_of(job.frame.head);
+    iovec tail = part_of(job.frame.tail);
     Failed failed = job.file->write({&head, 1}, 0);
     if (!failed) failed = job.file->write({&tail, 1}, job.head + job.storage_bytes);
     if (failed) return fail(failed, job);
     job.taken = job.storage_bytes;
-    job.at = job.head + job.storage_bytes + frame.tail.size();
-    counts_.bytes.fetch_add(frame.head.size() + frame.tail.size(), std::memory_order_relaxed);
+    job.at = job.head + job.storage_bytes + job.frame.tail.size();
+    counts_.bytes.fetch_add(job.frame.head.size() + job.frame.tail.size(), std::memory_order_relaxed);
     settle_grant(job, job.granted - job.settled);
 }
 
 /// A hole is never the last part of a storage.
 void TensorSaver::write_hole(SavingJob& job, std::uint64_t zeros) {
     if (job.at == 0) {
-        PtFrame frame = pt_frame(job.tensor(), 0);
-        iovec head = part_of(frame.head);
+        iovec head = part_of(job.frame.head);
         if (const Failed failed = job.file->write({&head, 1}, 0)) return fail(failed, job);
-        job.at = frame.head.size();
+        job.at = job.head;
         settle_grant(job, job.at);
     }
     settle_grant(job, zeros);
@@ -317,6 +320,7 @@ void TensorSaver::count_left_out(LeftOut why) {
 void TensorSaver::end_job(SavingJob& job, bool is_valid) {
     job.stage = SavingJob::Stage::over;
     job.file.reset();
+    job.frame = {};
     const std::lock_guard lock(mutex_);
     if (!is_valid) return_grant(job);
     if (job.has_folder) runs_.note_folder(job.run, job.folder);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -77,9 +78,10 @@ class TensorSaver {
     /// to a saved one is linked. `over` means that the job was linked or left out.
     /// `waits` means that a complete job with the same content is being written and nothing was done.
     /// take_freed_by() of that job returns this one. begin() never waits for an incomplete job: it may never
-    /// complete, or it may need memory that the waiting jobs hold.
+    /// complete, or it may need memory that the waiting jobs hold. Pass the whole storage as `whole` if the
+    /// next write() gets all of it, which saves work for small tensors.
     enum class Begun : std::uint8_t { writes, over, waits };
-    Begun begin(SavingJob& job, bool has_facts, Hand& hand);
+    Begun begin(SavingJob& job, bool has_facts, Hand& hand, std::span<const std::byte> whole = {});
     /// Writes the next bytes, in the form of TensorChunk. `is_last` means that no more bytes follow and the
     /// facts are known.
     void write(SavingJob& job, std::span<const std::byte> bytes, bool is_last);

@@ -12,6 +12,12 @@ namespace {
 // disk.
 constexpr std::size_t kSlice = std::size_t{1} << 20U;
 
+/// Returns all bytes that the job will write if they are at hand in one chunk, else nothing.
+std::span<const std::byte> whole_of(const std::vector<TensorChunk>& chunks, bool is_closed) {
+    const bool is_one = is_closed && chunks.size() == 1 && chunks.front().bytes.data() != nullptr;
+    return is_one ? chunks.front().bytes : std::span<const std::byte>();
+}
+
 }  // namespace
 
 /// The state of a job when a thread takes it, and the outcome.
@@ -110,7 +116,8 @@ void TensorWriters::visit(Job& job, TensorSaver::Hand& hand, Visit& visit) {
             const std::lock_guard lock(mutex_);
             job.waits = true;
         }
-        if (saver_->begin(job, visit.has_facts, hand) == TensorSaver::Begun::waits) return;
+        const std::span<const std::byte> whole = whole_of(job.taken_chunks, visit.is_closed);
+        if (saver_->begin(job, visit.has_facts, hand, whole) == TensorSaver::Begun::waits) return;
         const std::lock_guard lock(mutex_);
         job.waits = false;
     }

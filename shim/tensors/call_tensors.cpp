@@ -87,12 +87,10 @@ bool constant_at(CallTensors& own, const MeasuredModel& model, std::uint64_t add
 /// True if the model keeps the address of the weight. It fetches the address of a view of a weight for each
 /// call.
 bool is_kept(const PlannedArgument& facts) {
-    return facts.is_constant && facts.written != nullptr && !facts.written->tensors.empty() &&
-           !facts.written->tensors.front().view;
+    return facts.is_constant && facts.is_whole();
 }
 
-/// Fills `own.handles` with a handle for each pointer in `own.found`, or null if the fetch order does not
-/// determine it.
+/// Gives each pointer in `own.found` the handle of its tensor, or null if the fetch order does not determine it.
 void match_handles(CallTensors& own, const OpenCall& call) {
     own.passed.clear();
     for (const CallArgument& argument : own.found) {
@@ -106,17 +104,17 @@ void match_handles(CallTensors& own, const OpenCall& call) {
     FetchOrder& known = !is_followed ? order
                         : is_launch  ? follower->second.launch_order
                                      : follower->second.kernel_order;
-    if (!match_pointers(own.passed, own.pointers, known, own.handles))
-        own.handles.assign(own.passed.size(), nullptr);
+    if (!match_pointers(own.passed, own.pointers, known, own.handles)) return;
+    std::size_t pointer = 0;
+    for (CallArgument& argument : own.found)
+        if (argument.kind == CallArgument::Kind::pointer) argument.handle = own.handles[pointer++];
 }
 
-/// Looks up the tensor of an argument. Returns false if there is none or it is unknown. `handle` is the
-/// tensor of a pointer, or null if unknown.
+/// Looks up the tensor of an argument. Returns false if there is none or it is unknown.
 bool find_tensor(CallTensors& own, const MeasuredModel& model, const CallArgument& argument,
-                 TensorHandle handle, SeenTensor& seen) {
-    if (argument.kind == CallArgument::Kind::tensor)
+                 SeenTensor& seen) {
+    if (argument.kind == CallArgument::Kind::tensor || argument.handle != nullptr)
         return own.reader.read(model.api(), argument.handle, seen);
-    if (handle != nullptr) return own.reader.read(model.api(), handle, seen);
     if (argument.address == 0) return false;
     if (argument.facts->is_constant && constant_at(own, model, argument.address, seen)) return true;
     // The search starts with the newest pointer. An older handle may be deleted and its memory reused by
@@ -146,8 +144,7 @@ void begin_finding(CallTensors& own) {
         retire_facts(std::move(forgotten));
 }
 
-void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {
-    if (own.found_for == call.seq) return;
+void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {
     begin_finding(own);
     const SitePlan* plan = model.site(call.site);
     const Passage& passage = call.passage;
@@ -166,14 +163,20 @@ void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall
         shim_arguments(*passage.slot->shim, *passage.frame, plan, when == When::after, own.found);
     }
     match_handles(own, call);
-    own.tensors.resize(own.found.size());
-    std::size_t pointer = 0;
-    for (std::size_t i = 0; i < own.found.size(); ++i) {
-        own.tensors[i].facts = nullptr;
-        const CallArgument::Kind kind = own.found[i].kind;
-        const TensorHandle handle = kind == CallArgument::Kind::pointer ? own.handles[pointer++] : nullptr;
-        if (kind != CallArgument::Kind::scalar) find_tensor(own, model, own.found[i], handle, own.tensors[i]);
-    }
+    own.tensors.assign(own.found.size(), SeenTensor());
+}
+
+void look_up(CallTensors& own, const MeasuredModel& model, std::size_t i) {
+    if (own.found[i].kind != CallArgument::Kind::scalar)
+        find_tensor(own, model, own.found[i], own.tensors[i]);
+}
+
+void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {
+    if (own.found_for == call.seq) return;
+    decode_arguments(own, model, call, when);
+    for (std::size_t i = 0; i < own.found.size(); ++i)
+        look_up(own, model, i);
+    const Passage& passage = call.passage;
     const bool gives_tensors =
         passage.values != nullptr || (passage.slot != nullptr && passage.slot->gives_tensors);
     own.found_for = when == When::before && !gives_tensors ? call.seq : 0;

@@ -73,7 +73,7 @@ struct CallTensors {
     std::vector<CallArgument> found;
     std::vector<SeenTensor> tensors;    // for each entry of `found`; null facts if there is none
     std::vector<PassedPointer> passed;  // the pointers among `found`
-    std::vector<TensorHandle> handles;  // for each entry of `passed`
+    std::vector<TensorHandle> handles;  // for each entry of `passed`, or of a run
 };
 
 inline CallTensors& tensors_of(ThreadState& state) {
@@ -98,6 +98,11 @@ void begin_finding(CallTensors& own);
 /// Fills `found` and `tensors` with the arguments of a call. It calls libtorch, which may call the driver, so
 /// the caller must hold no lock.
 void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when);
+
+/// Does the same, but looks up no tensor: look_up() does that for one argument. Each costs a dozen getters of
+/// libtorch.
+void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when);
+void look_up(CallTensors& own, const MeasuredModel& model, std::size_t i);
 
 /// Returns the facts of the call's site, also if the model or the site is unknown. Only for calls that have
 /// not returned to the model, in their own thread.

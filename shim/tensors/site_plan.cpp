@@ -1,5 +1,6 @@
 #include "shim/tensors/site_plan.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <mutex>
@@ -8,6 +9,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "model/package_origins.hpp"
+#include "model/python_stack.hpp"
 #include "serializer/flight_ring_format.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
@@ -46,10 +49,29 @@ bool is_computed(const Argument& written) {
            text != "false";
 }
 
+/// True for a kernel or op that writes nothing but arguments that say so, and memory that it allocates
+/// itself. A custom op may write memory that it remembers, and a kernel's own rule of names covers only some
+/// parameters.
+bool writes_declared_only(const CallSite& site, const ShimSignature* shim) {
+    if (site.kind == SiteKind::triton) {
+        return std::all_of(site.arguments.begin(), site.arguments.end(), [](const Argument& argument) {
+            if (argument.tensors.empty() || argument.role == Role::writes || argument.role == Role::updates)
+                return true;
+            const std::string_view name = argument.parameter;
+            return argument.role == Role::reads && (name.starts_with("in_ptr") || name.starts_with("arg_"));
+        });
+    }
+    if (site.kind != SiteKind::op) return false;
+    const std::string_view name = site.name;
+    return (shim != nullptr && name.find("c10d") == std::string_view::npos) ||
+           name.starts_with("extern_kernels.") || name.starts_with("torch.ops.aten.") ||
+           name.starts_with("aten.");
+}
+
 class Planner {
   public:
     Planner(const WrapperInfo& info, TorchRelease release)
-        : release_(release), shared_(info.run.shared_memory) {
+        : release_(release), shared_(info.run.shared_memory), origins_(info) {
         for (const std::string& input : info.inputs)
             known_.insert(input);
         for (const ConstantInfo& constant : info.constants) {
@@ -75,6 +97,8 @@ class Planner {
         plan.facts.source_nodes = site.source_nodes;
         plan.facts.original_aten = site.original_aten;
         plan.facts.python_stack = site.python_stack;
+        plan.facts.python_lines = python_lines(site, plan.facts);
+        plan.writes_declared_only = writes_declared_only(site, shim);
         plan.by_position.resize(site.arguments.size());
         share_memory(number);
         const bool aligned = shim != nullptr && shim->mutates.size() == site.arguments.size();
@@ -108,6 +132,13 @@ class Planner {
     }
 
   private:
+    /// As in a report (model/provenance), what the wrapper says comes first.
+    [[nodiscard]] std::vector<std::string> python_lines(const CallSite& site, const SiteFacts& facts) const {
+        std::vector<std::string> lines = python_lines_of(site.python_stack);
+        const KernelOrigin* const origin = origins_.of(site, facts.kernel, facts.symbol);
+        if (lines.empty() && origin != nullptr) lines = own_lines_of(origin->stack_traces);
+        return lines;
+    }
     /// Takes the names that memory has from this site on.
     void share_memory(std::uint32_t number) {
         for (; next_shared_ < shared_.size() && shared_[next_shared_].from <= number; ++next_shared_)
@@ -151,6 +182,7 @@ class Planner {
 
     TorchRelease release_;
     const std::vector<SharedMemory>& shared_;
+    PackageOrigins origins_;
     std::size_t next_shared_ = 0;
     std::unordered_map<std::string_view, std::string_view> memory_;  // under its original name
     std::unordered_set<std::string_view> unwritten_;  // allocated, and no site so far writes it

@@ -28,6 +28,10 @@ struct PlannedArgument : ArgumentFacts {
     const Argument* written = nullptr;         // as the source has it
     const NamedTensor* returned_as = nullptr;  // further facts, if the call creates the tensor
 
+    /// True if the call passes the tensor of this label itself, not a view of it.
+    [[nodiscard]] bool is_whole() const {
+        return written != nullptr && written->tensors.size() == 1 && !written->tensors.front().view;
+    }
     /// True if the call is not known to change the memory.
     [[nodiscard]] bool only_reads() const { return role == Role::reads; }
 };
@@ -35,6 +39,7 @@ struct PlannedArgument : ArgumentFacts {
 struct SitePlan {
     const CallSite* site = nullptr;
     SiteFacts facts;
+    bool writes_declared_only = false;  // arguments that say so, and memory that it allocates itself
     std::deque<PlannedArgument> arguments;
     std::vector<std::vector<const PlannedArgument*>> by_position;  // one argument, or the elements of a list
 

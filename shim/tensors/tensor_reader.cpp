@@ -61,23 +61,47 @@ struct TensorReader::Raw {
     std::span<const std::int64_t> strides;
 
     [[nodiscard]] std::uint64_t hash() const {
+        Mix mix;
+        mix.add(device_type);
+        mix.add(device_index);
+        mix.add(storage_offset);
+        mix.add(storage_bytes);
+        add_view(mix);
+        return mix.state;
+    }
+    /// Whatever the place of the elements.
+    [[nodiscard]] std::uint64_t hash_of_view() const {
+        Mix mix;
+        add_view(mix);
+        return mix.state;
+    }
+    /// Whatever the shape as well.
+    [[nodiscard]] std::uint64_t hash_of_elements(std::uint64_t count) const {
+        Mix mix;
+        add_dtype(mix);
+        mix.add(static_cast<std::int64_t>(count));
+        return mix.state;
+    }
+
+  private:
+    struct Mix {
         std::uint64_t state = 0x9e3779b97f4a7c15ULL;
-        const auto add = [&state](std::int64_t value) {
+        void add(std::int64_t value) {
             state = (state ^ static_cast<std::uint64_t>(value)) * 0xff51afd7ed558ccdULL;
             state ^= state >> 32U;
-        };
-        add(dtype_code);
-        add(device_type);
-        add(device_index);
-        add(storage_offset);
-        add(storage_bytes);
-        add(bits.conjugate ? 1 : 0);
-        add(bits.negative ? 1 : 0);
+        }
+    };
+    void add_dtype(Mix& mix) const {
+        mix.add(dtype_code);
+        mix.add(bits.conjugate ? 1 : 0);
+        mix.add(bits.negative ? 1 : 0);
+    }
+    void add_view(Mix& mix) const {
+        add_dtype(mix);
         for (const std::int64_t size : sizes)
-            add(size);
+            mix.add(size);
         for (const std::int64_t stride : strides)
-            add(stride);
-        return state;
+            mix.add(stride);
     }
 };
 
@@ -152,6 +176,11 @@ const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
         if (facts->unmeasured.empty() && facts->place == Place::cuda) {
             facts->jobs[0] = prepare_job(facts->view(0), Requested::printed);
             facts->jobs[1] = prepare_job(facts->view(0), Requested::indices);
+            facts->likeness[1] = raw.hash_of_view();
+            // The values of a small tensor are printed in its shape.
+            facts->likeness[0] = facts->is_contiguous && facts->count > kMostValues
+                                     ? raw.hash_of_elements(facts->count)
+                                     : facts->likeness[1];
         }
     }
     known_[place] = {hash, raw.dtype_code, raw.device_type, std::move(facts)};

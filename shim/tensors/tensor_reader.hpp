@@ -24,6 +24,7 @@ struct SeenFacts : TensorFacts {
     std::uint64_t covered_bytes = 0;  // from element 0 on, including gaps
     bool has_known_bytes = false;     // covered_bytes and the meaning of the bytes are known
     TensorJob jobs[2];  // for a device: the job that ignores the element order, then the one that needs it
+    std::uint64_t likeness[2] = {};  // for the same two, see likeness_for()
 
     [[nodiscard]] bool is_measurable() const { return unmeasured.empty(); }
     [[nodiscard]] TensorView view(std::uint64_t address) const {
@@ -31,6 +32,11 @@ struct SeenFacts : TensorFacts {
     }
     [[nodiscard]] const TensorJob& job(Requested requested) const {
         return jobs[depends_on_order(requested) ? 1 : 0];
+    }
+    /// Tensors at the same address with the same number have the same results. A view of all elements is like
+    /// the tensor.
+    [[nodiscard]] std::uint64_t likeness_for(Requested requested) const {
+        return likeness[depends_on_order(requested) ? 1 : 0];
     }
     /// The shape of the results that `blocks` blocks produce on a device.
     [[nodiscard]] ResultShape result_shape(Requested requested, std::uint32_t blocks) const {

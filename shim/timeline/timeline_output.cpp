@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <utility>
-#include <vector>
 
 #include "base/file_failure.hpp"
 #include "base/message.hpp"
@@ -57,6 +56,14 @@ void TimelineOutput::take(const cupti::Api& api, std::uint8_t* buffer, std::size
     for (cupti::Record* record = nullptr; api.next_record(buffer, used, &record) == cupti::kSuccess;)
         take(*record);
     write(matcher_.take());
+}
+
+void TimelineOutput::describe(const std::vector<TimelineDevice>& devices) {
+    std::string lines;
+    for (const TimelineDevice& device : devices)
+        append_timeline_device(device, lines);
+    const std::lock_guard lock(mutex_);
+    append(lines, 0);
 }
 
 void TimelineOutput::add(const std::vector<DeviceSpan>& spans) {

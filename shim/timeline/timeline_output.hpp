@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/status.hpp"
 #include "serializer/timeline_jsonl.hpp"
@@ -37,6 +38,9 @@ class TimelineOutput {
 
     /// Takes the records of one buffer. CUPTI dropped `dropped` records before it.
     void take(const cupti::Api& api, std::uint8_t* buffer, std::size_t used, std::size_t dropped);
+
+    /// Describes the devices, before any span.
+    void describe(const std::vector<TimelineDevice>& devices);
 
     /// Takes spans from elsewhere than CUPTI.
     void add(const std::vector<DeviceSpan>& spans);

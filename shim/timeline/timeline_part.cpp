@@ -14,6 +14,7 @@
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/runtime/driver_api.hpp"
+#include "shim/timeline/timed_devices.hpp"
 #include "stats_kernels/device_code.hpp"
 
 namespace aoti_dbg {
@@ -50,7 +51,10 @@ std::atomic<bool> g_is_started{false};
 
 TimelineOutput* TimelinePart::create_output(const char* source) const {
     Result<std::unique_ptr<TimelineOutput>> output = TimelineOutput::create(folder_, source);
-    if (output.ok()) return output.value().release();
+    if (output.ok()) {
+        output.value()->describe(timed_devices(*driver_api()));
+        return output.value().release();
+    }
     message(Severity::warn, "%s. There is no timeline. %s", output.status().message().c_str(),
             remedy_for(output.status(), "AOTI_DBG_OUT", PlaceKind::directory).c_str());
     return nullptr;

@@ -422,6 +422,10 @@ bench_case() {
     echo "note: $(grep -c ': reached' "$table") within reach, $(grep -c MISSED "$table") missed"
     return "$status"
 }
+bench_bert() {
+    "$python" -c 'import transformers' || skip "no Python package transformers" || return
+    bench_case cost:bert 3
+}
 # Beside a device copy and CUB, without the library: a table of its own.
 bench_statistics() {
     need_gpu && need "$programs/stats_bench" || return
@@ -439,16 +443,15 @@ bench_cases() {
     if [[ $device == cuda ]]; then
         for group in transformer empty-kernels; do check "bench: $group" bench_case "$group"; done
         check "bench: triage" bench_case triage 3
-        check "bench: level-2:transformer" bench_case level-2:transformer 3
-        check "bench: level-2:pointwise" bench_case level-2:pointwise 3
+        for group in cost:{transformer,pointwise}; do check "bench: $group" bench_case "$group" 3; done
+        check "bench: cost:bert" bench_bert
         check "bench: save:transformer" bench_case save:transformer 3
         check "bench: save:pointwise" bench_case save:pointwise 3
         check "bench: statistics" bench_statistics
         check "bench: copies to the host" bench_copies
     else
         check "bench: transformer-cpu" bench_case transformer-cpu
-        check "bench: level-2:transformer-cpu" bench_case level-2:transformer-cpu 3
-        check "bench: level-2:pointwise-cpu" bench_case level-2:pointwise-cpu 3
+        for group in cost-cpu:{transformer,pointwise}; do check "bench: $group" bench_case "$group" 3; done
     fi
 }
 

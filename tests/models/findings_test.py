@@ -2,13 +2,20 @@
 softmax that computes it. The requested action follows.
 """
 
+import json
+import os
 import pathlib
 import re
+import subprocess
 import tempfile
 import unittest
+import zipfile
 
+import packages
 import support
 
+tool = os.environ.get("AOTI_DBGTEST_TOOL", str(support.here.parents[1] / "build" / "release" / "aoti-dbg"))
+kernel_call = re.compile(r" {4}(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(cpp_fused\w+|aoti_torch_cpu_\w+_out)\(")
 title = re.compile(r"^\[ finding (\d+): NaN in (\S+), first made by (cpp_fused__softmax_\d+) \]$", re.MULTILINE)
 
 
@@ -40,6 +47,39 @@ class Findings(support.Test):
         self.assertIn("of the wrapper source", said["where"])
         self.assertIn("first at [2, 0]", said["elements"])
         self.assertIn("69 -Inf", said["inputs"])
+
+    def with_provenance(self, name: str, *, lacks: str = "none") -> pathlib.Path:
+        """Copy a package as if it were compiled with INDUCTOR_PROVENANCE=1. Each kernel is from the line of the model
+        that has its number."""
+        package = self.folder / f"{lacks}.pt2"
+        stacks = {}
+        with zipfile.ZipFile(packages.package_path(name, packages.RELEASED)) as old, zipfile.ZipFile(package, "w") as new:
+            for info in old.infolist():
+                text = old.read(info)
+                if support.is_wrapper(info.filename):
+                    lines = text.decode().splitlines(keepends=True)
+                    for at, line in enumerate(lines):
+                        if called := kernel_call.match(line):
+                            key = f"{called[1]}:{len(stacks) + 1}"
+                            lines[at] = f"    // [Provenance debug handles] {key}\n{line}"
+                            stacks[key] = f'File "/home/user/net.py", line {len(stacks) + 1}, in forward\n    return f(x)'
+                    text = "".join(lines).encode()
+                    folder = info.filename.rpartition("/")[0]
+                new.writestr(info, text)
+            known = {key: {"stack_traces": [stack]} for key, stack in stacks.items() if lacks not in key}
+            new.writestr(f"{folder}/kernel_information.json", json.dumps(known))
+        return package
+
+    def test_the_block_and_the_report_name_the_python_line_that_the_package_has(self):
+        for lacks, said in (("none", ["net.py:4 in forward: return f(x)"]), ("aoti_torch_cpu_mm_out", [])):
+            with self.subTest(lacks=lacks):
+                package = self.with_provenance("masked_attention", lacks=lacks)
+                outcome = self.seen("masked", "row", AOTI_DBGTEST_PACKAGE=str(package), AOTI_DBG_OUT=lacks)
+                self.assertEqual(re.findall(r"^  python +(.+)$", self.log(outcome), re.MULTILINE), said)
+                report = subprocess.run([tool, "report", self.folder / lacks], capture_output=True, text=True)
+                self.assertEqual(re.findall(r"^  python +(.+)$", report.stdout, re.MULTILINE), said, report)
+                for path in self.folder.glob("log.*"):
+                    path.unlink()
 
     def test_a_mask_of_minus_infinity_is_no_finding(self):
         outcome = self.seen("masked", "causal", "causal")

@@ -84,8 +84,10 @@ class Recompiled(unittest.TestCase):
         self.assertIn("('unique_graphs', 12)", self.bare.stdout)
 
     def test_dynamo_compiles_and_says_the_same_with_an_empty_cache(self):
-        self.assert_unnoticed(self.run_victim(preload=True, cache="empty", AOTI_DBG_LEVEL="3"))
+        seen = self.run_victim(preload=True, cache="empty", AOTI_DBG_LEVEL="3", AOTI_DBG_CHECK="nan", AOTI_DBG_LOG="empty.txt")
+        self.assert_unnoticed(seen)
         self.assertEqual(self.wrappers_in("empty"), self.wrappers)
+        self.assert_names_the_line((self.folder / "empty.txt").read_text())
 
     def test_forward_and_backward_of_a_graph_have_one_number_and_their_directions(self):
         forward = self.model_of("learning.<locals>.loss", "forward")
@@ -129,6 +131,15 @@ class Recompiled(unittest.TestCase):
         self.assertEqual(len(finding["python_stack"]), 1)
         self.assertTrue(finding["python_stack"][0].endswith(f'recompiled_victim.py", line {line}, in poisoned'), finding)
         self.assertIn(f"model {finding['model']} ({backward['name']}), run ", self.log)
+
+    def assert_names_the_line(self, log: str):
+        line = line_of("# the root's line")
+        self.assertRegex(log, rf"\n  python +recompiled_victim\.py:{line} in root: return x\.sqrt\(\)")
+        caller = line_of("# the backward's caller")
+        self.assertRegex(log, rf'\n  caller +File ".*recompiled_victim\.py", line {caller}, in poisoned\n')
+
+    def test_a_finding_names_the_line_that_its_kernel_comes_from_also_with_a_wrapper_from_the_cache(self):
+        self.assert_names_the_line(self.log)
 
     def said_with_the_trace(self, *command: str) -> str:
         """Return what the command prints with the logs of TORCH_TRACE."""

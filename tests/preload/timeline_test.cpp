@@ -37,6 +37,7 @@ struct Timeline {
         for (const std::string& line : lines_of(read_text(file))) {
             const Json event = Json::parse(line);
             if (event["event"] == "header") header = event;
+            if (event["event"] == "device") devices.push_back(event);
             if (event["event"] == "span") spans.push_back(event);
             if (event["event"] == "coverage") coverage = event;
         }
@@ -48,7 +49,7 @@ struct Timeline {
         return found;
     }
     Json header, coverage;
-    std::vector<Json> spans;
+    std::vector<Json> devices, spans;
 };
 
 /// The row of each recorded call, by its number.
@@ -92,6 +93,21 @@ TEST_CASE("Each kernel has a span that names the call that launched it") {
         CHECK(calls.size() == timeline.spans.size());
         CHECK(contains(watched.outcome.err, "; 18 device spans; "));
         CHECK(contains(watched.outcome.err, "; timeline: " + (watched.out() / "timeline.jsonl").string()));
+    }
+}
+
+TEST_CASE("The timeline describes each device, with what the driver knows of its memory") {
+    for (const bool has_cupti : {true, false}) {
+        Variables variables = {{"FAKE_CUDA_DEVICES", "2"}};
+        if (!has_cupti) variables.insert({"LD_LIBRARY_PATH", AOTI_DBG_FAKES});
+        const Preloaded watched = timed_runs(1, variables);
+        CAPTURE(watched.outcome.err);
+        const Timeline timeline(watched.out() / "timeline.jsonl");
+        REQUIRE(timeline.devices.size() == 2);
+        CHECK(timeline.devices[0] == Json::parse(R"({"event": "device", "device": 0,
+            "name": "Software device", "memory_clock_khz": 1000000, "memory_bus_bits": 512})"));
+        CHECK(timeline.devices[1] == Json::parse(R"({"event": "device", "device": 1,
+            "name": "Software device", "memory_clock_khz": 1000000})"));
     }
 }
 

@@ -78,7 +78,7 @@ class Trace(unittest.TestCase):
             self.assertLess(launch.begin, one.begin)
 
     def test_streams_are_below_their_device_and_overlaps_beside_each_other(self):
-        device = self.trace.named("GPU 0").descriptor
+        device = self.trace.named("GPU 0 (Software device, 128 GB/s)").descriptor
         for name in ("stream 0x7", "stream 0x8", "stream 0x8, overlap 1"):
             self.assertEqual(self.trace.named(name).descriptor.parent_uuid, device.uuid)
         for name in ("stream 0x8", "stream 0x8, overlap 1"):
@@ -191,6 +191,9 @@ class Top(unittest.TestCase):
         took = sum(span["end_ns"] - span["start_ns"] for span in spans if span["kernel"] == add["name"])
         self.assertEqual((add["count"], add["time_ns"], add["bytes"]), (3, took, 1536))
         self.assertAlmostEqual(add["bytes_per_second"], 1536 * 3 / (took * 1e-9), delta=1)
+        self.assertAlmostEqual(add["share_of_peak"], add["bytes_per_second"] / 128e9)
+        self.assertEqual(device["devices"], [{"name": "Software device", "peak_bytes_per_second": 128e9}])
+        self.assertIn("Software device: the memory transfers at most 128 GB/s\n", self.top())
         self.assertAlmostEqual(sum(one["share"] for one in device["kernels"]), 1)
         self.assertRegex(self.top("--limit", "1"), r"6 more kernels. Raise --limit to list all.\n$")
 

@@ -15,6 +15,7 @@ const std::string kSound =
         "origin": {"graph": "0_forward", "direction": "forward", "compile": "1/0", "function": "Net.forward",
                    "place": "net.py:3", "recompiled": ""}, "sites": [
         {"name": "extern_kernels.addmm", "symbol": "addmm", "kind": "op", "line": 180, "nodes": ["linear"],
+         "handle": "extern_kernels.addmm:1",
          "aten": ["aten.addmm"], "arguments": [
             {"label": "arg0_1", "role": "reads", "parameter": "", "is_tensor": true,
              "view": ["{4, 2}", "{2, 1}", "8"], "value": ""},
@@ -28,6 +29,7 @@ const std::string kSound =
      "kernels": [{"name": "triton_poi_fused_0",
                   "parameters": [["in_out_ptr0", "*fp32"], ["xnumel", "i32"], ["XBLOCK", "constexpr"]]}],
      "allocations": [{"name": "buf0", "sizes": "{4, 2}", "strides": "{2, 1}", "dtype": "float32", "before": 0}],
+     "stacks": {"extern_kernels.addmm:1": ["one", "two"]},
      "shared": [{"name": "buf1", "of": "buf0", "is_view": false, "from": 1},
                 {"name": "buf2", "of": "buf1", "is_view": true, "from": 2}],
      "expected": [
@@ -52,6 +54,9 @@ TEST_CASE("A description of a wrapper becomes its call sites, in order") {
     CHECK(addmm.function == "addmm");
     CHECK(addmm.line == 180);
     CHECK(addmm.source_nodes == std::vector<std::string>{"linear"});
+    CHECK(addmm.provenance == "extern_kernels.addmm:1");
+    CHECK(wrapper->info.origins.at(addmm.provenance).stack_traces == std::vector<std::string>{"one", "two"});
+    CHECK(run.sites[1].provenance.empty());
     REQUIRE(addmm.arguments.size() == 3);
     CHECK(addmm.arguments[0].label() == "arg0_1");
     REQUIRE(addmm.arguments[0].tensors.front().view);

@@ -260,6 +260,9 @@ TEST_CASE("A finding is the kernel's, and a reported device fault takes preceden
     CHECK(judge(evidence).kind == CrashClass::kernel);
     CHECK(judge(evidence).headline ==
           "NaN in buf4, first made by cpp_fused_log_0 (run 2, call 9), and 2 more findings");
+    CHECK(judge(evidence).advice.front().rfind("rerun with --level 2", 0) == 0);
+    evidence.is_measured = true;
+    CHECK(contains(judge(evidence).advice.front(), "aoti-dbg show --format text"));
     evidence.device = DeviceFault{};
     evidence.device->kernel = "triton_poi_fused_index_3";
     evidence.device->line = 14;

@@ -2,7 +2,9 @@
 #include "cli/top/kernel_times.hpp"
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
+#include "cli/top/top_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
 
@@ -45,6 +47,73 @@ TEST_CASE("Spans that arrive later count, each of them once") {
     timer.add({process}, true);
     CHECK(time_of(timer, "first") == 7);
     CHECK(time_of(timer, "second") == 7);
+}
+
+/// 128 GB/s. The second device is twice as fast, and the memory of the third is unknown.
+const std::string kDevices =
+    R"({"event":"device","device":0,"name":"slow","memory_clock_khz":1000000,"memory_bus_bits":512})"
+    "\n"
+    R"({"event":"device","device":1,"name":"fast","memory_clock_khz":2000000,"memory_bus_bits":512})"
+    "\n"
+    R"({"event":"device","device":2,"name":"unknown"})"
+    "\n"
+    R"({"event":"device","device":3,"name":"idle","memory_clock_khz":1,"memory_bus_bits":1})"
+    "\n";
+
+std::string work_of(const char* kernel, const char* kind, int length, int device) {
+    return std::string(R"({"event":"span","kernel":")") + kernel + R"(","kind":")" + kind +
+           R"(","start_ns":1000,"end_ns":)" + std::to_string(1000 + length) + R"(,"bytes":128,"device":)" +
+           std::to_string(device) + "}\n";
+}
+
+double peak_of(const KernelTimes& times, std::string_view kernel) {
+    for (const KernelTime& one : times.kernels)
+        if (one.name == kernel) return one.peak_bytes_per_second;
+    return -1;
+}
+
+TEST_CASE("The peak of a kernel is that of its devices, weighted by its time on each") {
+    const test::TempFolder folder;
+    ProcessFiles process;
+    process.timeline = folder.path() / "timeline.jsonl";
+    KernelTimer timer(false);
+    std::string lines = kDevices + work_of("first", "kernel", 30, 0);
+    write(process.timeline, lines);
+    for (int looks = 0; looks < 3; ++looks)
+        timer.add({process}, false);
+    // The devices of the first lines are known later, too.
+    lines += work_of("first", "kernel", 10, 1) + work_of("second", "kernel", 10, 1) +
+             work_of("third", "kernel", 10, 0) + work_of("third", "kernel", 10, 2) +
+             work_of("", "copy", 10, 0) + work_of("", "set", 2, 0);
+    write(process.timeline, lines);
+    timer.add({process}, true);
+    const KernelTimes times = timer.times();
+    CHECK(peak_of(times, "first") == Approx(160e9));
+    CHECK(peak_of(times, "second") == Approx(256e9));
+    CHECK(peak_of(times, "third") == 0);
+    CHECK(peak_of(times, "(copy)") == 0);
+    CHECK(peak_of(times, "(set)") == Approx(128e9));
+    const std::set<DevicePeak> used = {{"fast", 256e9}, {"slow", 128e9}, {"unknown", 0}};
+    CHECK(times.devices == used);
+}
+
+TEST_CASE("The table shows each kind of device, and the share of its peak that a kernel reaches") {
+    KernelTimes times;
+    times.is_device_time = true;
+    times.total_ns = 2000;
+    times.kernels = {{"add", 10, 1000, 64, 128e9}, {"(copy)", 1, 1000, 64, 0}};
+    times.devices = {{"Software device", 128e9}, {"unknown", 0}};
+    CHECK(top_table(times, 2, 0) ==
+          "2 kernels, 2.000 us on the device\n"
+          "Software device: the memory transfers at most 128 GB/s\n"
+          " share  device time  count      mean     bytes/s  of peak  kernel\n"
+          "50.0 %     1.000 us     10  0.100 us  640.0 MB/s    0.5 %  add\n"
+          "50.0 %     1.000 us      1  1.000 us   64.0 MB/s        -  (copy)\n");
+    const nlohmann::json json = nlohmann::json::parse(top_json(times, 2));
+    CHECK(json["kernels"][0]["share_of_peak"].get<double>() == Approx(0.005));
+    CHECK(!json["kernels"][1].contains("share_of_peak"));
+    CHECK(json["devices"] == nlohmann::json::parse(R"([{"name": "Software device",
+        "peak_bytes_per_second": 128e9}, {"name": "unknown"}])"));
 }
 
 }  // namespace

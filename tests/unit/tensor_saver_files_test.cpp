@@ -4,7 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
+#include <span>
+#include <vector>
 
 #include "tests/unit/saver_fixture.hpp"
 
@@ -56,6 +59,72 @@ TEST_CASE("An equal tensor is linked, and one with the same bytes in another lay
     CHECK(member(index.files.at(second), "linked_to") == first);
     CHECK(member(index.files.at(second), "hash") == "00000000000000070000000000000040");
     CHECK(index.files.size() == 3);
+}
+
+TEST_CASE(
+    "A tensor whose bytes are all known at the start gets the same file as one that arrives in pieces") {
+    for (const std::size_t bytes :
+         {std::size_t{0}, std::size_t{4}, std::size_t{4096}, std::size_t{3} << 20U}) {
+        const TempFolder out;
+        Saving saving(settings_in(out.path()));
+        const Sample sample = sample_of(0, 0, 7, bytes);
+        const std::vector<std::byte> content = sample.content();
+        SavingJob job;
+        REQUIRE(with_description(sample,
+                                 [&](const TensorToSave& what) { return saving.saver().open(what, job); }));
+        REQUIRE(saving.saver().begin(job, true, saving.hand, content) == TensorSaver::Begun::writes);
+        const std::size_t half = bytes / 2;
+        saving.saver().write(job, std::span(content).first(half), false);
+        saving.saver().write(job, std::span(content).subspan(half), true);
+        saving.saver().finish(job, saving.hand);
+        CHECK(read_text(out.path() / "tensors" / job.path()) == file_of(sample));
+    }
+}
+
+TEST_CASE("A file gets its name by another way once the kernel refuses its descriptor") {
+    const TempFolder out;
+    FileCalls calls = system_file_calls();
+    static int refused_links = 0;
+    static bool refuses = false;
+    refused_links = 0;
+    refuses = false;
+    calls.link_at = [](int from_folder, const char* from, int to_folder, const char* to, int flags) {
+        if (!refuses || (flags & AT_EMPTY_PATH) == 0)
+            return system_file_calls().link_at(from_folder, from, to_folder, to, flags);
+        ++refused_links;
+        errno = ENOENT;
+        return -1;
+    };
+    Saving saving(settings_in(out.path()), calls);
+    const bool links_descriptors = saving.saver().folder().naming() == TensorFolder::Naming::by_descriptor;
+    refuses = true;
+    const Sample sample = sample_of(0, 0, 7);
+    CHECK(read_text(out.path() / "tensors" / saving.save(sample)) == file_of(sample));
+    CHECK(refused_links == (links_descriptors ? 1 : 0));
+    CHECK(saving.said.empty());
+}
+
+TEST_CASE("A thread that keeps folders open creates those that were removed, and opens each run only once") {
+    const TempFolder out;
+    FileCalls calls = system_file_calls();
+    static int opened_folders = 0;
+    calls.open_at = [](int folder, const char* name, int flags, mode_t mode) {
+        if ((flags & O_PATH) != 0) ++opened_folders;
+        return system_file_calls().open_at(folder, name, flags, mode);
+    };
+    Saving saving(settings_in(out.path()), calls);
+    saving.saver().keep_folders_open(true);
+    const fs::path tensors = out.path() / "tensors";
+    REQUIRE_FALSE(saving.save(sample_of(0, 0, 1)).empty());
+    opened_folders = 0;
+    REQUIRE_FALSE(saving.save(sample_of(0, 1, 2)).empty());
+    REQUIRE_FALSE(saving.save(sample_of(0, 1, 3)).empty());
+    // The first attempt finds no folder.
+    CHECK(opened_folders == 2);
+    fs::remove_all(tensors / "run0000");
+    const Sample sample = sample_of(0, 2, 4);
+    CHECK(read_text(tensors / saving.save(sample)) == file_of(sample));
+    CHECK(saving.said.empty());
 }
 
 TEST_CASE("A file that was removed, replaced or written to is no longer linked to") {

@@ -23,6 +23,11 @@ ByteSource source_of(const std::string& text) {
 const std::string kHeader =
     R"({"event":"header","format":"aoti-dbg-timeline","version":1,"pid":4242,"source":"cupti","library":"0.1.0"})"
     "\n";
+const std::string kDevices =
+    R"({"event":"device","device":0,"name":"One","memory_clock_khz":2619000,"memory_bus_bits":5120})"
+    "\n"
+    R"({"event":"device","device":1,"name":"Two","memory_clock_khz":2619000})"
+    "\n";
 const std::string kSpan =
     R"({"event":"span","seq":40,"kernel":"triton_poi_fused_0","kind":"kernel","start_ns":1790000000000000000,)"
     R"("end_ns":1790000000000002000,"device":1,"stream":"0x7"})"
@@ -56,6 +61,37 @@ TEST_CASE("Spans have what the file has") {
     CHECK_FALSE(reader.is_newer());
 }
 
+TEST_CASE("Devices have the peak of their memory, or none if a number is unknown") {
+    TimelineReader reader(source_of(kHeader + kDevices + kSpan));
+    ReadSpan span;
+    REQUIRE(reader.next(span));
+    REQUIRE(reader.device(0) != nullptr);
+    CHECK(reader.device(0)->name == "One");
+    CHECK(peak_bytes_per_second(*reader.device(0)) == 2619e6 * 2 * 640);
+    REQUIRE(reader.device(span.device) != nullptr);
+    CHECK(peak_bytes_per_second(*reader.device(span.device)) == 0);
+    CHECK(reader.device(2) == nullptr);
+    TimelineReader rest(source_of(kSpan), reader.devices());
+    CHECK(rest.device(1)->name == "Two");
+}
+
+TEST_CASE("A line of a device says what is known") {
+    std::string lines;
+    append_timeline_device({0, "One", 2619000, 5120}, lines);
+    append_timeline_device({1, "Two", 2619000, 0}, lines);
+    CHECK(lines == kDevices);
+}
+
+TEST_CASE("A damaged file does not have more and more devices") {
+    std::string lines;
+    for (int i = 0; i < 1000; ++i)
+        lines += kDevices;
+    TimelineReader reader(source_of(lines));
+    ReadSpan span;
+    CHECK_FALSE(reader.next(span));
+    CHECK(reader.devices().size() < 100);
+}
+
 TEST_CASE("Lines that are not spans are skipped and counted") {
     std::string backwards = kCopy;
     backwards.replace(backwards.find("\"end_ns\":9"), 10, "\"end_ns\":4");
@@ -78,7 +114,7 @@ TEST_CASE("A newer version is noted") {
 }
 
 TEST_CASE("Any bytes are read without harm") {
-    const std::string whole = kHeader + kSpan + kCopy + kCoverage;
+    const std::string whole = kHeader + kDevices + kSpan + kCopy + kCoverage;
     Random random(39);
     for (int round = 0; round < 2000; ++round) {
         std::string damaged = whole;

@@ -134,6 +134,7 @@ TEST_CASE("Spans in any order, of any length, do not overlap on a track") {
     std::string out;
     TracePackets packets(out);
     DeviceSpans spans(packets, 1);
+    spans.add_device(0, "NVIDIA H100");
     for (int i = 0; i < 20000; ++i) {
         ReadSpan span;
         span.sequence = random.below(100);
@@ -141,7 +142,7 @@ TEST_CASE("Spans in any order, of any length, do not overlap on a track") {
         span.start_ns = 1000 + random.below(1000000);
         span.end_ns = span.start_ns + random.below(200);
         span.stream = random.below(3);
-        spans.add(span, "NVIDIA H100");
+        spans.add(span);
     }
     spans.finish();
     check_nesting(out);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "cli/trace/argument_keys.hpp"
 #include "cli/trace/proto_writer.hpp"
 #include "tests/support/catch.hpp"
 
@@ -190,6 +191,26 @@ TEST_CASE("Annotations can be numbers, texts and groups of them") {
     CHECK(only(entries[0].text, 6).text == "float32 [2]");
     CHECK(fields_of(entries[1].text, 17).size() == 1);
     CHECK(only(annotations[2].text, 3).value == 6);
+}
+
+TEST_CASE("A name that a group already has gets a number") {
+    std::string out;
+    TracePackets packets(out);
+    ArgumentKeys keys(packets);
+    ArgumentFacts twice;
+    twice.label = "buf0";
+    ArgumentFacts also = twice;
+    also.number = next_facts_number();
+    ArgumentFacts other = also;
+    other.number = next_facts_number();
+    other.parameter = "in_ptr0";
+    for (int group = 0; group < 2; ++group) {
+        keys.begin_group();
+        CHECK(keys.key_of(twice) == packets.key_id("buf0"));
+        CHECK(keys.key_of(other) == packets.key_id("buf0 (in_ptr0)"));
+        CHECK(keys.key_of(twice) == packets.key_id("buf0 #2"));
+        CHECK(keys.key_of(also) == packets.key_id("buf0 #3"));
+    }
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ void add_recorded(const RecordedProcess& process, Evidence& evidence) {
 void add_events_of(const EndedRun& run, const RecordedProcess& process, Evidence& evidence) {
     const RequestedCall requested{process.pid, evidence.found->sequence};
     RecordedEvents events = recorded_events(run.folder, run.start_unix_ns, requested, evidence.found->model);
-    if (!events.arguments.empty()) take_measured(std::move(events.arguments), evidence.arguments);
+    evidence.is_measured = !events.arguments.empty();
+    if (evidence.is_measured) take_measured(std::move(events.arguments), evidence.arguments);
     add_model_details(events, *evidence.found);
 }
 
@@ -133,6 +134,7 @@ void add_finding_details(const EndedRun& run, const RecordedProcess* process, Ev
     if (call.source_nodes.empty()) call.source_nodes = finding.source_nodes;
     if (call.original_aten.empty()) call.original_aten = finding.original_aten;
     if (call.python_stack.empty()) call.python_stack = finding.python_stack;
+    if (call.python_lines.empty()) call.python_lines = finding.python_lines;
     add_tensors(finding, evidence.arguments);
 }
 

@@ -14,7 +14,8 @@ void add(const SiteOrigin& origin, Described& to) {
     if (to.original_aten.empty()) to.original_aten = origin.aten;
     if (to.python_stack.empty() && !is_compiled_function(to.model_name))
         to.python_stack = origin.python_stack;
-    to.python_lines = origin.python_lines;
+    // A finding may have the lines that its package had.
+    if (!origin.python_lines.empty()) to.python_lines = origin.python_lines;
     to.pre_grad_nodes = origin.pre_grad_nodes;
     to.post_grad_nodes = origin.post_grad_nodes;
     if (origin.from != SiteOrigin::From::wrapper) to.origin = word_of(origin.from);

@@ -62,9 +62,14 @@ void add_for_kernel(const Evidence& evidence, std::vector<std::string>& advice) 
                          std::to_string(evidence.faulted->call) + " -- " + program_text(evidence));
         return;
     }
-    advice.emplace_back(is_about_finding(evidence)
-                            ? "inspect the call's inputs in events.jsonl, or rerun with --level 2"
-                            : "rerun as above: the report then names the launch that fails");
+    if (!is_about_finding(evidence)) {
+        advice.emplace_back("rerun as above: the report then names the launch that fails");
+    } else if (evidence.is_measured) {
+        advice.push_back("see the tensors of the call and of those before it: " + tool_text(evidence) +
+                         " show --format text " + shell_text({evidence.end.folder}));
+    } else {
+        advice.emplace_back("rerun with --level 2, which records the tensors of each call");
+    }
 }
 
 void add_for_memory(const Evidence& evidence, std::vector<std::string>& advice) {

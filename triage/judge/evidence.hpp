@@ -162,6 +162,7 @@ struct Evidence {
     std::optional<Finding> finding;  // the first, or one of what was in progress at exit
     // If is_about_finding(): its call, or its run if the finding is about the run's inputs.
     std::optional<CrashCall> found;
+    bool is_measured = false;           // events.jsonl has the tensors of `found`
     std::uint64_t processes = 0;        // that recorded calls
     std::uint64_t loaded = 0;           // processes that loaded the library, as they counted; 0: unknown
     std::uint64_t recording = 0;        // those that made calls, possibly without a record

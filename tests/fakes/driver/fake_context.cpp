@@ -228,6 +228,13 @@ FAKE_API CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute,
         case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
             *value = 32;
             break;
+        case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+            *value = 1'000'000;
+            break;
+        case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+            // As on a device that does not know it.
+            *value = device == 1 ? 0 : 512;
+            break;
         case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
         case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
         case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:

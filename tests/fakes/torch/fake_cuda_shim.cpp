@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "tests/fakes/torch/fake_tensor.hpp"
+
+extern "C" void fake_c10_cuda_report(void* address, std::int64_t bytes);
 
 namespace fake_torch {
 namespace {
@@ -78,8 +81,10 @@ class CachingAllocator {
         Pool& pool = *known;
         void* block = take(pool, rounded, stream);
         if (block == nullptr) return nullptr;
+        fake_c10_cuda_report(block, static_cast<std::int64_t>(rounded));
         std::shared_ptr<void> memory(block, [this, &pool, rounded](void* freed) {
             const std::lock_guard again(mutex_);
+            fake_c10_cuda_report(freed, -static_cast<std::int64_t>(rounded));
             pool.free[rounded].push_back(freed);
         });
         return std::make_shared<Storage>(Storage{std::move(memory), static_cast<int64_t>(bytes)});

@@ -1,0 +1,53 @@
+// What was measured of a model's constants, for checks of values. A constant keeps its contents from run to run until
+// the model's constants change, so each is measured once. Launching threads ask, and the drain thread fills in
+// results.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+
+#include "shim/tensors/site_plan.hpp"
+#include "shim/tensors/tensor_reader.hpp"
+#include "stats_kernels/partial.hpp"
+
+namespace aoti_dbg {
+
+inline constexpr std::uint32_t kNotKept = ~std::uint32_t{0};
+
+class KeptConstants {
+  public:
+    struct Kept {
+        SeenFacts facts;
+        std::uint64_t address = 0;
+        std::uint32_t call = 0;  // that it was measured at
+        TensorPartial partial;
+    };
+
+    /// Returns the number of what is kept of the constant that a call site passes, or kNotKept. `version` is that of
+    /// the model's constants.
+    std::uint32_t find(const PlannedArgument& argument, std::uint32_t version);
+    /// Makes place for a result that is on its way. Returns kNotKept if another one is.
+    std::uint32_t expect(const PlannedArgument& argument, const SeenTensor& seen, std::uint32_t version,
+                         std::uint32_t call);
+
+    /// The number must come from find(), or from expect() if fill() follows.
+    [[nodiscard]] const Kept& at(std::uint32_t number);
+    /// The expected result has arrived. Null: it never will.
+    void fill(std::uint32_t number, const TensorPartial* partial);
+
+  private:
+    enum class State : std::uint8_t { empty, expected, ready };
+    struct Place {
+        Kept kept;
+        State state = State::empty;
+        std::uint32_t version = 0;
+    };
+    std::mutex mutex_;
+    std::unordered_map<const PlannedArgument*, std::uint32_t> numbers_;
+    std::deque<Place> places_;
+};
+
+}  // namespace aoti_dbg

@@ -1,0 +1,44 @@
+// What a launching thread keeps while it measures, and the steps that level 2 and the checks of values share.
+#pragma once
+
+#include <cstdint>
+
+#include "serializer/measured_event.hpp"
+#include "shim/calls/thread_state.hpp"
+#include "shim/measure/measured_side.hpp"
+#include "shim/measure/measurer.hpp"
+
+namespace aoti_dbg {
+
+struct CallTensors;
+struct SitePlan;
+
+/// The part of a thread that measures.
+struct MeasuringThread {
+    StreamPoint* point = nullptr;  // of the last measured call
+    Measurer::FoundPoint found_point;
+    std::uint64_t passing = 0;  // mark of the call whose work what waits at the point lets pass
+    SideState side;
+};
+
+inline MeasuringThread& measuring_part(ThreadState& state) {
+    return state.parts.get<MeasuringThread>();
+}
+
+Measurer& measurer_of(const ThreadState& state);
+
+/// Describes a side of a call, without its arguments.
+MeasuredCall described(ThreadState& state, const OpenCall& call, EventSide side);
+
+/// Switches to the point of another stream. Both points launch what waits and forget their measurements, because
+/// the streams are not ordered.
+void move_to(MeasuringThread& own, StreamPoint* point);
+
+/// Switches to the point of the call's stream and returns it. That is the launch's own stream, or else that of
+/// the run.
+StreamPoint* move_to_point_of(ThreadState& state, const OpenCall& call);
+
+/// Returns what the call does at the point before it. `own` has its arguments.
+MeasuredSide::Next next_at(const SitePlan* plan, const CallTensors& own, const StreamPoint& point);
+
+}  // namespace aoti_dbg

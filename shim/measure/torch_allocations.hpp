@@ -1,0 +1,16 @@
+// Memory that PyTorch's caching allocator hands out. An op may allocate memory for itself, and the allocator reuses
+// what was freed last without a call of the driver. A measurement that waits must be launched before the op writes
+// there. The allocator reports each allocation to c10::reportMemoryUsageToProfiler, and the library takes the place
+// of that function in the allocator's import slot.
+#pragma once
+
+namespace aoti_dbg {
+
+/// Starts to watch, once per process. Call it when the allocator's library is loaded.
+void watch_torch_allocations();
+
+/// True if the allocator reports what it hands out. Otherwise, nothing tells when freed memory has a new owner:
+/// another allocator is in use, or PyTorch is linked in a way that has no import slot.
+[[nodiscard]] bool are_allocations_watched();
+
+}  // namespace aoti_dbg
