@@ -8,6 +8,12 @@ if(NOT AOTI_DBG_SANITIZE)
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
 endif()
 
+# By default g++ collects garbage as soon as it has read a precompiled header: a tenth of its time. Clang, which
+# checks a build without precompiled headers, does not know the option.
+if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=524288>)
+endif()
+
 set(AOTI_DBG_HEADERS
   <algorithm> <array> <atomic> <cerrno> <charconv> <cstddef> <cstdint> <cstdio> <cstdlib> <cstring> <deque>
   <functional> <iterator> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <unordered_map>

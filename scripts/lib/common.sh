@@ -50,5 +50,5 @@ build_preset() {
 }
 
 jobs_here() { nproc 2>/dev/null || echo 2; }
-# Many tests wait for a disk, a process or a time.
-tests_at_once() { echo $((($(jobs_here) * 3 + 1) / 2)); }
+# Many tests wait for a disk, a process or a time. A test that computes takes three of these places (PROCESSORS).
+tests_at_once() { echo $(($(jobs_here) * 4)); }
