@@ -1,13 +1,14 @@
-// What was measured of a model's constants, for checks of values. A constant keeps its contents from run to run until
-// the model's constants change, so each is measured once. Launching threads ask, and the drain thread fills in
-// results.
+// What was measured of a model's constants, for checks of values. A constant keeps its contents from run to
+// run until the model's constants change, so each is measured once. Launching threads ask, and the drain
+// thread fills in results.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
-#include <unordered_map>
+#include <utility>
 
 #include "shim/tensors/site_plan.hpp"
 #include "shim/tensors/tensor_reader.hpp"
@@ -16,6 +17,12 @@
 namespace aoti_dbg {
 
 inline constexpr std::uint32_t kNotKept = ~std::uint32_t{0};
+
+/// Whose constants they are. Containers of one model may have different ones.
+struct ConstantsOwner {
+    std::uint64_t container = 0;
+    std::uint32_t version = 0;
+};
 
 class KeptConstants {
   public:
@@ -26,11 +33,10 @@ class KeptConstants {
         TensorPartial partial;
     };
 
-    /// Returns the number of what is kept of the constant that a call site passes, or kNotKept. `version` is that of
-    /// the model's constants.
-    std::uint32_t find(const PlannedArgument& argument, std::uint32_t version);
+    /// Returns the number of what is kept of the constant that a call site passes, or kNotKept.
+    std::uint32_t find(const PlannedArgument& argument, const ConstantsOwner& owner);
     /// Makes place for a result that is on its way. Returns kNotKept if another one is.
-    std::uint32_t expect(const PlannedArgument& argument, const SeenTensor& seen, std::uint32_t version,
+    std::uint32_t expect(const PlannedArgument& argument, const SeenTensor& seen, const ConstantsOwner& owner,
                          std::uint32_t call);
 
     /// The number must come from find(), or from expect() if fill() follows.
@@ -46,7 +52,7 @@ class KeptConstants {
         std::uint32_t version = 0;
     };
     std::mutex mutex_;
-    std::unordered_map<const PlannedArgument*, std::uint32_t> numbers_;
+    std::map<std::pair<const PlannedArgument*, std::uint64_t>, std::uint32_t> numbers_;
     std::deque<Place> places_;
 };
 

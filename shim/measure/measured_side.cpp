@@ -83,7 +83,8 @@ void MeasuredSide::add_if_known(const PlannedArgument& facts, const SeenTensor& 
     seen.tensor = tensor.facts;
     seen.address = tensor.address;
     seen.requested = requested_;
-    if (point_ != nullptr && take_known(facts, tensor, seen)) state_.arguments.list.push_back(std::move(seen));
+    if (point_ != nullptr && take_known(facts, tensor, seen))
+        state_.arguments.list.push_back(std::move(seen));
 }
 
 bool MeasuredSide::add_if_named(const PlannedArgument& facts) {
@@ -101,9 +102,9 @@ bool MeasuredSide::add_if_named(const PlannedArgument& facts) {
     return true;
 }
 
-bool MeasuredSide::add_if_kept(const PlannedArgument& facts, std::uint32_t version) {
+bool MeasuredSide::add_if_kept(const PlannedArgument& facts, const ConstantsOwner& owner) {
     if (point_ == nullptr || !reuse_) return false;
-    const std::uint32_t number = measurer_.constants().find(facts, version);
+    const std::uint32_t number = measurer_.constants().find(facts, owner);
     if (number == kNotKept) return false;
     const KeptConstants::Kept& kept = measurer_.constants().at(number);
     SeenArgument& seen = state_.arguments.list.emplace_back();
@@ -118,10 +119,10 @@ bool MeasuredSide::add_if_kept(const PlannedArgument& facts, std::uint32_t versi
 }
 
 void MeasuredSide::keep_constant(const PlannedArgument& facts, const SeenTensor& tensor,
-                                 std::uint32_t version) {
+                                 const ConstantsOwner& owner) {
     SeenArgument& seen = state_.arguments.list.back();
     if (seen.measured != Measured::now || seen.on_host != nullptr || !reuse_) return;
-    seen.measurement.kept = measurer_.constants().expect(facts, tensor, version, call_.number);
+    seen.measurement.kept = measurer_.constants().expect(facts, tensor, owner, call_.number);
 }
 
 void MeasuredSide::leave(Next next) {
@@ -150,6 +151,9 @@ void MeasuredSide::report(const MeasuredCall& call, Next next) {
 
 void MeasuredSide::keep(Next next) {
     leave(next);
+    // An exception unwound the call of the earlier side, or that call ran others.
+    for (const SeenArgument& lost : state_.before)
+        measurer_.give_up_constant(lost);
     std::swap(state_.before, state_.arguments.list);
     state_.before_of = call_.mark;
 }
@@ -162,6 +166,7 @@ void MeasuredSide::report_both(const MeasuredCall& call) {
     std::swap(state_.before, state_.arguments.list);
     for (SeenArgument& after : state_.before)
         state_.arguments.list.push_back(std::move(after));
+    state_.before.clear();
     state_.before_of = 0;
     pass_on(seen, call);
 }

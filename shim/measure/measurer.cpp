@@ -65,9 +65,16 @@ void Measurer::report(SeenCall& call, SeenArguments& arguments, StreamPoint* poi
     while (!queue_.put(call, arguments)) {
         if (wait_for_room(point, tries)) continue;
         dropped_.fetch_add(1, std::memory_order_relaxed);
+        for (const SeenArgument& seen : arguments.list)
+            give_up_constant(seen);
         arguments.clear();
         return;
     }
+}
+
+void Measurer::give_up_constant(const SeenArgument& seen) {
+    if (seen.measured == Measured::now && seen.measurement.kept != kNotKept)
+        constants_.fill(seen.measurement.kept, nullptr);
 }
 
 bool Measurer::wait_for_room(StreamPoint* point, std::uint32_t& tries) {
@@ -208,7 +215,8 @@ void Measurer::collect_one(Gpu& gpu, const SeenArgument& seen, Collected& to) {
         return;
     }
     collect_lines(gpu, seen, to);
-    if (to.state != Gathered::not_yet) constants_.fill(kept, to.state == Gathered::whole ? &to.partial : nullptr);
+    if (to.state != Gathered::not_yet)
+        constants_.fill(kept, to.state == Gathered::whole ? &to.partial : nullptr);
 }
 
 void Measurer::collect_lines(Gpu& gpu, const SeenArgument& seen, Collected& to) {
@@ -249,6 +257,7 @@ void Measurer::write(const EventQueue::Taken& taken) {
         }
         const Collected& collected = collected_[i];
         if (collected.state == Gathered::not_yet) {
+            give_up_constant(seen);
             argument.measured = Measured::not_yet;
         } else if (collected.state == Gathered::refused) {
             argument.measured = Measured::no;

@@ -41,6 +41,8 @@ class Measurer final : public SessionPart {
     void report(SeenCall& call, SeenArguments& arguments, StreamPoint* point);
 
     [[nodiscard]] KeptConstants& constants() { return constants_; }
+    /// The result of this argument will not arrive. If it is a constant, the next call measures it again.
+    void give_up_constant(const SeenArgument& seen);
 
     /// Waits until all earlier reports are written. Returns false if a deadline passes first.
     bool wait_until_written();

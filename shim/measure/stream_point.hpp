@@ -46,7 +46,7 @@ class StreamPoint {
     /// Returns the tensor's measurement from this run, if no call since then declares a write to the tensor.
     std::optional<Measurement> find(const PlannedArgument& argument, const SeenTensor& seen,
                                     Requested requested, std::uint32_t run) const;
-    /// Does the same without a look at the tensor: by the name of memory that has been measured as a whole.
+    /// Does the same without inspecting the tensor: by the name of memory that has been measured as a whole.
     /// Sets `seen` to that tensor.
     std::optional<Measurement> find_named(const PlannedArgument& argument, Requested requested,
                                           std::uint32_t run, SeenTensor& seen) const;

@@ -1,5 +1,6 @@
 #include "shim/measure/value_check.hpp"
 
+#include "shim/calls/skipped_runs.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/measure/measuring_thread.hpp"
 #include "shim/tensors/call_tensors.hpp"
@@ -19,7 +20,16 @@ void look_up_written(CallTensors& own, const MeasuredModel& model) {
         if (own.found[i].may_write && !own.found[i].only_after) look_up(own, model, i);
 }
 
-void add_before(MeasuredSide& side, CallTensors& own, const MeasuredModel& model, std::size_t i) {
+/// An update may copy new contents to the same memory, so every function of a container counts as a change.
+/// Both numbers only grow, and so does their sum.
+ConstantsOwner owner_of_constants(const MeasuredModel& model, const OpenCall& call) {
+    const OpenCall* const run = call.around;
+    const bool is_known = run != nullptr && run->passage.has_ends() && run->passage.frame != nullptr;
+    return {is_known ? run->passage.frame->integer(0) : 0, model.constants_changed() + container_changes()};
+}
+
+void add_before(MeasuredSide& side, CallTensors& own, const MeasuredModel& model, const ConstantsOwner& owner,
+                std::size_t i) {
     const CallArgument& argument = own.found[i];
     const PlannedArgument& facts = *argument.facts;
     if (is_scalar(argument) || argument.only_after || facts.role == Role::makes) return;
@@ -30,12 +40,11 @@ void add_before(MeasuredSide& side, CallTensors& own, const MeasuredModel& model
     }
     if (side.add_if_named(facts)) return;
     const bool is_constant = facts.is_constant && facts.role == Role::reads && !argument.may_write;
-    const std::uint32_t version = is_constant ? model.constants_changed() : 0;
-    if (is_constant && side.add_if_kept(facts, version)) return;
+    if (is_constant && side.add_if_kept(facts, owner)) return;
     if (own.tensors[i].facts == nullptr) look_up(own, model, i);
     if (own.tensors[i].facts == nullptr) return;
     side.add_tensor(facts, own.tensors[i]);
-    if (is_constant) side.keep_constant(facts, own.tensors[i], version);
+    if (is_constant) side.keep_constant(facts, own.tensors[i], owner);
 }
 
 }  // namespace
@@ -52,8 +61,9 @@ bool check_before(ThreadState& state, const MeasuredModel& model, const OpenCall
     MeasuringThread& thread = measuring_part(state);
     MeasuredSide side(thread.side, measurer_of(state), model.api(), call, requested);
     if (point == nullptr || !side.at(*point)) return true;
+    const ConstantsOwner owner = owner_of_constants(model, call);
     for (std::size_t i = 0; i < own.found.size(); ++i)
-        add_before(side, own, model, i);
+        add_before(side, own, model, owner, i);
     const MeasuredSide::Next next = next_at(plan, own, *point);
     thread.passing = next == MeasuredSide::Next::passing ? call.mark.get() : 0;
     side.keep(next);
