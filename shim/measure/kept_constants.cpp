@@ -3,7 +3,7 @@
 namespace aoti_dbg {
 namespace {
 
-// Beyond this, constants are measured each time: a program that updates its weights very often.
+// Only a program that updates its weights very often reaches this. Constants are then measured each time.
 constexpr std::size_t kMostKept = 65536;
 
 }  // namespace

@@ -29,7 +29,7 @@ class KeptConstants {
     struct Kept {
         SeenFacts facts;
         std::uint64_t address = 0;
-        std::uint32_t call = 0;  // that it was measured at
+        std::uint32_t call = 0;  // at which it was measured
         TensorPartial partial;
     };
 
@@ -41,7 +41,7 @@ class KeptConstants {
 
     /// The number must come from find(), or from expect() if fill() follows.
     [[nodiscard]] const Kept& at(std::uint32_t number);
-    /// The expected result has arrived. Null: it never will.
+    /// The expected result has arrived. Null means that it never will.
     void fill(std::uint32_t number, const TensorPartial* partial);
 
   private:

@@ -1,0 +1,47 @@
+// What is kept of constants: results that never arrive, updates, and containers with different weights.
+#include "shim/measure/kept_constants.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace aoti_dbg;
+
+namespace {
+
+struct Fixture {
+    KeptConstants kept;
+    PlannedArgument weight;
+    SeenFacts facts;
+    SeenTensor seen{0x1000, &facts};
+    TensorPartial result;
+
+    std::uint32_t expect(const ConstantsOwner& owner) { return kept.expect(weight, seen, owner, 0); }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "a constant whose result never arrives is kept the next time") {
+    const std::uint32_t lost = expect({1, 1});
+    REQUIRE(lost != kNotKept);
+    CHECK(kept.find(weight, {1, 1}) == kNotKept);
+    CHECK(expect({1, 1}) == kNotKept);
+    kept.fill(lost, nullptr);
+    const std::uint32_t next = expect({1, 1});
+    REQUIRE(next != kNotKept);
+    kept.fill(next, &result);
+    CHECK(kept.find(weight, {1, 1}) == next);
+}
+
+TEST_CASE_METHOD(Fixture, "a constant is measured again after an update") {
+    kept.fill(expect({1, 1}), &result);
+    CHECK(kept.find(weight, {1, 2}) == kNotKept);
+}
+
+TEST_CASE_METHOD(Fixture, "containers of one model do not share what is kept") {
+    const std::uint32_t one = expect({1, 1});
+    kept.fill(one, &result);
+    CHECK(kept.find(weight, {2, 1}) == kNotKept);
+    const std::uint32_t other = expect({2, 1});
+    kept.fill(other, &result);
+    CHECK(other != one);
+    CHECK(kept.find(weight, {1, 1}) == one);
+}
