@@ -8,20 +8,20 @@ constexpr std::size_t kMostKept = 65536;
 
 }  // namespace
 
-std::uint32_t KeptConstants::find(const PlannedArgument& argument, std::uint32_t version) {
+std::uint32_t KeptConstants::find(const Key& key) {
     const std::lock_guard lock(mutex_);
-    const auto known = numbers_.find(&argument);
+    const auto known = numbers_.find(key.argument);
     if (known == numbers_.end()) return kNotKept;
     const Place& place = places_[known->second];
-    return place.state == State::ready && place.version == version ? known->second : kNotKept;
+    const bool is_same = place.version == key.version && place.passed == key.passed;
+    return place.state == State::ready && is_same ? known->second : kNotKept;
 }
 
-std::uint32_t KeptConstants::expect(const PlannedArgument& argument, const SeenTensor& seen,
-                                    std::uint32_t version, std::uint32_t call) {
+std::uint32_t KeptConstants::expect(const Key& key, const SeenTensor& seen, std::uint32_t call) {
     const std::lock_guard lock(mutex_);
     if (places_.size() >= kMostKept) return kNotKept;
     const auto [known, is_new] =
-        numbers_.try_emplace(&argument, static_cast<std::uint32_t>(places_.size()));
+        numbers_.try_emplace(key.argument, static_cast<std::uint32_t>(places_.size()));
     // Queued calls may refer to what is kept, so a new version gets a new place.
     if (!is_new && places_[known->second].state == State::expected) return kNotKept;
     known->second = static_cast<std::uint32_t>(places_.size());
@@ -30,7 +30,8 @@ std::uint32_t KeptConstants::expect(const PlannedArgument& argument, const SeenT
     place.kept.address = seen.address;
     place.kept.call = call;
     place.state = State::expected;
-    place.version = version;
+    place.passed = key.passed;
+    place.version = key.version;
     return known->second;
 }
 

@@ -1,6 +1,6 @@
-// What was measured of a model's constants, for checks of values. A constant keeps its contents from run to run until
-// the model's constants change, so each is measured once. Launching threads ask, and the drain thread fills in
-// results.
+// What was measured of a model's constants, for checks of values. A constant keeps its contents from run to
+// run until a container changes, so each is measured once. Launching threads ask, and the drain thread fills
+// in results.
 #pragma once
 
 #include <atomic>
@@ -26,12 +26,17 @@ class KeptConstants {
         TensorPartial partial;
     };
 
-    /// Returns the number of what is kept of the constant that a call site passes, or kNotKept. `version` is that of
-    /// the model's constants.
-    std::uint32_t find(const PlannedArgument& argument, std::uint32_t version);
+    /// A constant that a call site passes. Containers of one model pass different ones.
+    struct Key {
+        const PlannedArgument* argument = nullptr;
+        std::uint64_t passed = 0;   // its handle, or else its address
+        std::uint32_t version = 0;  // container_changes()
+    };
+
+    /// Returns the number of what is kept of the constant, or kNotKept.
+    std::uint32_t find(const Key& key);
     /// Makes place for a result that is on its way. Returns kNotKept if another one is.
-    std::uint32_t expect(const PlannedArgument& argument, const SeenTensor& seen, std::uint32_t version,
-                         std::uint32_t call);
+    std::uint32_t expect(const Key& key, const SeenTensor& seen, std::uint32_t call);
 
     /// The number must come from find(), or from expect() if fill() follows.
     [[nodiscard]] const Kept& at(std::uint32_t number);
@@ -43,6 +48,7 @@ class KeptConstants {
     struct Place {
         Kept kept;
         State state = State::empty;
+        std::uint64_t passed = 0;
         std::uint32_t version = 0;
     };
     std::mutex mutex_;

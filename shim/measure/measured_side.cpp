@@ -83,7 +83,8 @@ void MeasuredSide::add_if_known(const PlannedArgument& facts, const SeenTensor& 
     seen.tensor = tensor.facts;
     seen.address = tensor.address;
     seen.requested = requested_;
-    if (point_ != nullptr && take_known(facts, tensor, seen)) state_.arguments.list.push_back(std::move(seen));
+    if (point_ != nullptr && take_known(facts, tensor, seen))
+        state_.arguments.list.push_back(std::move(seen));
 }
 
 bool MeasuredSide::add_if_named(const PlannedArgument& facts) {
@@ -101,13 +102,13 @@ bool MeasuredSide::add_if_named(const PlannedArgument& facts) {
     return true;
 }
 
-bool MeasuredSide::add_if_kept(const PlannedArgument& facts, std::uint32_t version) {
+bool MeasuredSide::add_if_kept(const KeptConstants::Key& key) {
     if (point_ == nullptr || !reuse_) return false;
-    const std::uint32_t number = measurer_.constants().find(facts, version);
+    const std::uint32_t number = measurer_.constants().find(key);
     if (number == kNotKept) return false;
     const KeptConstants::Kept& kept = measurer_.constants().at(number);
     SeenArgument& seen = state_.arguments.list.emplace_back();
-    seen.facts = &facts;
+    seen.facts = key.argument;
     seen.tensor = &kept.facts;
     seen.address = kept.address;
     seen.requested = requested_;
@@ -117,11 +118,10 @@ bool MeasuredSide::add_if_kept(const PlannedArgument& facts, std::uint32_t versi
     return true;
 }
 
-void MeasuredSide::keep_constant(const PlannedArgument& facts, const SeenTensor& tensor,
-                                 std::uint32_t version) {
+void MeasuredSide::keep_constant(const KeptConstants::Key& key, const SeenTensor& tensor) {
     SeenArgument& seen = state_.arguments.list.back();
     if (seen.measured != Measured::now || seen.on_host != nullptr || !reuse_) return;
-    seen.measurement.kept = measurer_.constants().expect(facts, tensor, version, call_.number);
+    seen.measurement.kept = measurer_.constants().expect(key, tensor, call_.number);
 }
 
 void MeasuredSide::leave(Next next) {

@@ -16,8 +16,8 @@ namespace aoti_dbg {
 
 /// The state of one thread, reused from side to side.
 struct SideState {
-    SeenArguments arguments;          // of the current side; kept for their memory
-    std::vector<SeenArgument> before;  // of the side before the call `before_of`, to be reported with the other one
+    SeenArguments arguments;           // of the current side; kept for their memory
+    std::vector<SeenArgument> before;  // of the call `before_of`, to be reported with the side after it
     std::uint64_t before_of = 0;       // mark of a call
     bool is_capturing = false;  // as read before the last call, since a call does not start or end a capture
 };
@@ -35,10 +35,10 @@ class MeasuredSide {
     void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor);
     /// Adds the tensor only if its contents are known already.
     void add_if_known(const PlannedArgument& facts, const SeenTensor& tensor);
-    /// Does the same for a constant that was measured since the model's constants have this version.
-    bool add_if_kept(const PlannedArgument& facts, std::uint32_t version);
+    /// Does the same for a constant that was measured before.
+    bool add_if_kept(const KeptConstants::Key& key);
     /// Keeps the result of the constant that was added last.
-    void keep_constant(const PlannedArgument& facts, const SeenTensor& tensor, std::uint32_t version);
+    void keep_constant(const KeptConstants::Key& key, const SeenTensor& tensor);
     /// Does the same for memory that was measured under the argument's name, without a look at the tensor.
     bool add_if_named(const PlannedArgument& facts);
 

@@ -1,5 +1,6 @@
 #include "shim/measure/value_check.hpp"
 
+#include "shim/calls/skipped_runs.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/measure/measuring_thread.hpp"
 #include "shim/tensors/call_tensors.hpp"
@@ -19,6 +20,14 @@ void look_up_written(CallTensors& own, const MeasuredModel& model) {
         if (own.found[i].may_write && !own.found[i].only_after) look_up(own, model, i);
 }
 
+KeptConstants::Key key_of(const CallArgument& argument) {
+    const bool is_tensor = argument.kind == CallArgument::Kind::tensor;
+    const std::uint64_t passed =
+        is_tensor ? reinterpret_cast<std::uint64_t>(argument.handle) : argument.address;
+    // An update of weights may keep their addresses.
+    return {argument.facts, passed, container_changes()};
+}
+
 void add_before(MeasuredSide& side, CallTensors& own, const MeasuredModel& model, std::size_t i) {
     const CallArgument& argument = own.found[i];
     const PlannedArgument& facts = *argument.facts;
@@ -29,13 +38,14 @@ void add_before(MeasuredSide& side, CallTensors& own, const MeasuredModel& model
         return;
     }
     if (side.add_if_named(facts)) return;
-    const bool is_constant = facts.is_constant && facts.role == Role::reads && !argument.may_write;
-    const std::uint32_t version = is_constant ? model.constants_changed() : 0;
-    if (is_constant && side.add_if_kept(facts, version)) return;
+    const bool is_constant =
+        facts.is_constant && facts.role == Role::reads && !argument.may_write && !are_weights_shared();
+    const KeptConstants::Key key = is_constant ? key_of(argument) : KeptConstants::Key{};
+    if (is_constant && side.add_if_kept(key)) return;
     if (own.tensors[i].facts == nullptr) look_up(own, model, i);
     if (own.tensors[i].facts == nullptr) return;
     side.add_tensor(facts, own.tensors[i]);
-    if (is_constant) side.keep_constant(facts, own.tensors[i], version);
+    if (is_constant) side.keep_constant(key, own.tensors[i]);
 }
 
 }  // namespace
