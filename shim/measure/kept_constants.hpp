@@ -1,6 +1,6 @@
-// What was measured of a model's constants, for checks of values. A constant keeps its contents from run to
-// run until a container changes, so each is measured once. Launching threads ask, and the drain thread fills
-// in results.
+// Measurements of a model's constants, for checks of values. A constant keeps its contents from run to run
+// until a container changes, so each is measured once. Launching threads ask, and the drain thread fills in
+// results.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ class KeptConstants {
 
     /// Returns the number of what is kept of the constant, or kNotKept.
     std::uint32_t find(const Key& key);
-    /// Makes place for a result that is on its way. Returns kNotKept if another one is.
+    /// Reserves a place for a result that is on its way. Returns kNotKept if one is on its way already.
     std::uint32_t expect(const Key& key, const SeenTensor& seen, std::uint32_t call);
 
     /// The number must come from find(), or from expect() if fill() follows.

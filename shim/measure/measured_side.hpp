@@ -39,7 +39,7 @@ class MeasuredSide {
     bool add_if_kept(const KeptConstants::Key& key);
     /// Keeps the result of the constant that was added last.
     void keep_constant(const KeptConstants::Key& key, const SeenTensor& tensor);
-    /// Does the same for memory that was measured under the argument's name, without a look at the tensor.
+    /// Does the same for memory that was measured under the argument's name, without looking up the tensor.
     bool add_if_named(const PlannedArgument& facts);
 
     void note_written(const SeenTensor& tensor);

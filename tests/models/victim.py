@@ -27,7 +27,7 @@ import models
 import packages
 import support
 
-# The collection of garbage at exit skips what was imported, which would take a quarter of this program's time.
+# Garbage collection at exit then skips imported objects. They would take a quarter of this program's time.
 gc.freeze()
 
 libc = ctypes.CDLL(None)

@@ -81,7 +81,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("A file gets its name by another way once the kernel refuses its descriptor") {
+TEST_CASE("If the kernel refuses its descriptor, a file gets its name through /proc") {
     const TempFolder out;
     FileCalls calls = system_file_calls();
     static int refused_links = 0;
