@@ -1,7 +1,10 @@
 #include "shim/calls/skipped_runs.hpp"
 
+#include <string_view>
+
 #include "config/selection.hpp"
 #include "shim/calls/calls.hpp"
+#include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/stub_frame.hpp"
 
@@ -9,6 +12,7 @@ namespace aoti_dbg {
 namespace {
 
 std::atomic<std::uint32_t> g_changes{0};
+std::atomic<bool> g_are_weights_shared{false};
 
 /// A run of a Python wrapper has no container, and its model is one function.
 WholeRun identity_of(const Passage& passage, std::uint16_t model, std::uint32_t changes) {
@@ -30,7 +34,10 @@ std::size_t place_of(const WholeRun& run) {
 }
 
 void note_container_call(const OpenCall& call) {
-    if (call.passage.frame != nullptr) g_changes.fetch_add(1, std::memory_order_release);
+    if (call.passage.frame == nullptr) return;
+    if (call.name->printed.find("UserManaged") != std::string_view::npos)
+        g_are_weights_shared.store(true, std::memory_order_relaxed);
+    g_changes.fetch_add(1, std::memory_order_release);
 }
 
 void note_whole_run(ThreadState& state, const OpenCall& run) {
@@ -41,6 +48,10 @@ void note_whole_run(ThreadState& state, const OpenCall& run) {
 
 std::uint32_t container_changes() {
     return g_changes.load(std::memory_order_acquire);
+}
+
+bool are_weights_shared() {
+    return g_are_weights_shared.load(std::memory_order_relaxed);
 }
 
 }  // namespace aoti_dbg

@@ -48,5 +48,7 @@ void note_whole_run(ThreadState& state, const OpenCall& run);
 
 /// The number of changes to containers so far.
 std::uint32_t container_changes();
+/// True if a container uses memory of the program as weights. The program may change them at any time.
+bool are_weights_shared();
 
 }  // namespace aoti_dbg
