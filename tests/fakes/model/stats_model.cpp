@@ -280,6 +280,10 @@ class RunEnd {
 
 }  // namespace
 
+#ifdef FAKE_PROGRAM
+#include "tests/fakes/model/program_run.hpp"
+#endif
+
 namespace torch::aot_inductor {
 
 /// Hidden, because programs load several variants. Debug information and symbols name its run_impl as in a
@@ -324,11 +328,15 @@ void Model::run_impl(AtenTensorHandle* input_handles, AtenTensorHandle* output_h
     if (std::exchange(folds, false)) constants->make_anew(FAKE_FACTOR + 1);
     RAIIAtenTensorHandle arg2_1(std::exchange(input_handles[0], nullptr));
     check_inputs(arg2_1);
-    const ConstantHandle& l1_weight = constants->handles[0];
-    const ConstantHandle& l1_bias = constants->handles[1];
+    [[maybe_unused]] const ConstantHandle& l1_weight = constants->handles[0];
+    [[maybe_unused]] const ConstantHandle& l1_bias = constants->handles[1];
     if ((reinterpret_cast<std::uintptr_t>(arg2_1.data_ptr()) & (16 - 1)) != 0)
         throw std::runtime_error("an input that is not aligned");
     const AOTICudaStreamGuard stream_guard(stream, 0);
+#ifdef FAKE_PROGRAM
+    static const std::vector<Step> steps = read_program(cubin_dir + "/program");
+    ProgramRun(std::move(arg2_1), *constants, stream, kernels, cubin_dir).execute(steps, output_handles);
+#else
     static constexpr int64_t int_array_0[] = {8, 16};
     static constexpr int64_t int_array_1[] = {16, 1};
     static constexpr int64_t int_array_2[] = {16, 16};
@@ -365,6 +373,7 @@ void Model::run_impl(AtenTensorHandle* input_handles, AtenTensorHandle* output_h
     output_handles[0] = reinterpret_tensor_wrapper(buf6, int_array_4, int_array_1, FAKE_VIEW_AT).release();
     output_handles[1] = buf3.release();
     output_handles[2] = buf2.release();
+#endif
 }
 
 namespace {

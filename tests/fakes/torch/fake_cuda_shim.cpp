@@ -19,7 +19,8 @@ namespace fake_torch {
 namespace {
 
 constexpr const char* kLibraryImage =
-    "AOTI_DBG_FAKE_MODULE\nkernel fake_library_kernel nop\nkernel fake_sgemm_kernel linear\n";
+    "AOTI_DBG_FAKE_MODULE\nkernel fake_library_kernel nop\nkernel fake_sgemm_kernel linear\nkernel "
+    "fake_fill_kernel fill\n";
 
 // PyTorch's allocator has this block size, but larger segments.
 constexpr size_t kBlockBytes = 512;
@@ -40,6 +41,7 @@ struct Driver {
     void* module = nullptr;
     void* nop = nullptr;
     void* sgemm = nullptr;
+    void* fill = nullptr;
 
     Driver() {
         void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -53,6 +55,7 @@ struct Driver {
         if (load == nullptr || get == nullptr || load(&module, kLibraryImage) != 0) launch = nullptr;
         nop = kernel("fake_library_kernel");
         sgemm = kernel("fake_sgemm_kernel");
+        fill = kernel("fake_fill_kernel");
     }
 
     template <typename Function>
@@ -179,6 +182,21 @@ CachingAllocator& allocator() {
     return *instance;
 }
 
+/// With FAKE_TORCH_SCRATCH=1, an op allocates as much memory as its result from the caching allocator, writes
+/// to it and frees it, as PyTorch's ops do with a workspace. The memory is often what the model freed last.
+bool use_scratch(int64_t bytes, int32_t device) {
+    static const bool is_on = number_in("FAKE_TORCH_SCRATCH") != 0;
+    if (!is_on) return true;
+    const std::shared_ptr<Storage> scratch =
+        allocator().allocate(static_cast<size_t>(bytes), device, t_stream);
+    if (scratch == nullptr || driver().fill == nullptr) return false;
+    void* memory = scratch->memory.get();
+    float value = -77;
+    auto count = static_cast<int32_t>(bytes / static_cast<int64_t>(sizeof value));
+    void* arguments[] = {&memory, &value, &count};
+    return driver().launch(driver().fill, 1, 1, 1, 32, 1, 1, 0, t_stream, arguments, nullptr) == 0;
+}
+
 }  // namespace
 
 std::shared_ptr<Storage> allocate_on_device(int64_t bytes, int32_t device) {
@@ -227,6 +245,7 @@ AOTITorchError aoti_torch_cuda_addmm_out(AtenTensorHandle out, AtenTensorHandle 
     void* const kernel = driver().sgemm;
     const Workspace workspace;
     if (!is_understood || kernel == nullptr || !workspace.is_there()) return 1;
+    if (!use_scratch(out->elements * element_bytes(out->dtype), out->device_index)) return 1;
     auto rows = static_cast<int32_t>(mat1->sizes[0]);
     auto columns = static_cast<int32_t>(mat2->sizes[1]);
     auto inner = static_cast<int32_t>(mat1->sizes[1]);
