@@ -34,7 +34,8 @@ std::string index() {
         "| code | meaning |\n|---|---|\n";
     for (const CodeInfo& code : all_codes()) {
         const std::string name = code_text(code.number);
-        page += "| [" + name + "](" + name + ".md) | " + std::string(code.title) + " |\n";
+        page.append("| [").append(name).append("](").append(name).append(".md) | ");
+        page.append(code.title).append(" |\n");
     }
     return page;
 }
