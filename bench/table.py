@@ -103,8 +103,8 @@ def saving_table(result: dict) -> str:
     lines = [
         *_heading(result),
         f"| | s, median | lowest to highest | against {rows[0]['name']} | more, s | files | written | MB/s | files/s "
-        "| PyTorch's time over it | what PyTorch's takes more over that | of the file system's rate "
-        "| the same for the time more | reach |",
+        "| PyTorch's time / this | PyTorch's added time / this | of the file system's rate "
+        "| the same for the added time | reach |",
         "|---" * 14 + "|",
     ]
     base = statistics.median(rows[0]["values"])

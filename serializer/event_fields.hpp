@@ -21,7 +21,7 @@ inline bool read_eight_digits(const char* text, std::uint64_t& to) {
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, text, sizeof bytes);
     constexpr std::uint64_t kOnes = 0x0101010101010101U;
-    // Digits keep their upper half with and without six more.
+    // A digit keeps its upper four bits if 6 is added, and no other byte with these bits does.
     if (((bytes & (bytes + 6 * kOnes)) & 0xF0 * kOnes) != 0x30 * kOnes) return false;
     bytes -= 0x30 * kOnes;
     // Each step makes one number of two. The first digit is in the lowest byte.
@@ -32,7 +32,7 @@ inline bool read_eight_digits(const char* text, std::uint64_t& to) {
 }
 
 /// Reads digits alone, as most integers of a recording are. Returns false for anything else and for numbers
-/// that may not fit. A third of the instructions of std::from_chars, which counts because lines have many.
+/// that may not fit. It takes a third of the instructions of std::from_chars, and lines have many integers.
 inline bool read_short_digits(std::string_view text, std::uint64_t& to) {
     constexpr std::size_t kMostDigits = 19;
     if (text.empty() || text.size() > kMostDigits) return false;

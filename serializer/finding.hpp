@@ -68,8 +68,8 @@ struct Finding {
     std::vector<FindingTensor> also;    // other affected outputs of the call
     std::vector<FindingTensor> inputs;  // what the call read
     std::vector<std::string> notes;     // reasons for doubt, as whole clauses
-    // Where the kernel comes from, as in CrashCall. A recording has the lines if the package has them, and
-    // not the rest.
+    // Where the kernel comes from, as in CrashCall. A recording has only `python_lines`, if the package has
+    // them.
     std::vector<std::string> python_lines;
     std::vector<std::string> pre_grad_nodes;
     std::vector<std::string> post_grad_nodes;

@@ -218,7 +218,7 @@ const char* JsonLine::take_key(const char* at, Node& node, ExpectedKey& expected
     return at;
 }
 
-/// Takes a value that has no values.
+/// Takes a value that contains no others.
 inline const char* JsonLine::take_simple(const char* at, Node& node) {
     const auto take = [&](Kind kind, const char* end) {
         node.kind = kind;
@@ -240,7 +240,7 @@ inline const char* JsonLine::take_simple(const char* at, Node& node) {
     }
 }
 
-/// Takes the ends of what a value is in, and the comma behind it.
+/// Takes the closing brackets after a value, and the comma after them.
 inline const char* JsonLine::take_ends(const char* at, Nesting& nesting, std::uint32_t count) {
     for (;; ++at) {
         at = past_blanks(at);

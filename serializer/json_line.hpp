@@ -71,8 +71,8 @@ class JsonLine {
 
     /// The key that the value with the same number had in an earlier line, because lines repeat their keys.
     struct ExpectedKey {
-        char text[16] = {};       // with quotes and colon
-        std::uint32_t size = 16;  // of the text
+        char text[16] = {'"', '"', ':'};  // a key without escapes, and its colon
+        std::uint32_t size = 3;           // of the text
         std::uint32_t tag = 0;
     };
     struct Nesting;

@@ -1,5 +1,5 @@
-// A map from numbers that are mostly consecutive, as those of facts are. It finds a value in half of the
-// instructions of std::unordered_map, which counts because each argument of each call needs several.
+// A map from numbers that are mostly consecutive, as those of facts are. It takes half the instructions
+// of std::unordered_map to find a value, and each argument of each call needs several.
 #pragma once
 
 #include <cstddef>

@@ -22,15 +22,15 @@ struct KernelTime {
     std::uint64_t count = 0;
     std::uint64_t time_ns = 0;
     std::uint64_t bytes = 0;  // of the tensors of one call, on average; 0: unknown
-    // What the memory of the devices that ran it transfers at most, weighted by the time on each; 0: unknown,
-    // or a copy, which another link may limit.
+    // The peak memory bandwidth of the devices that ran it, weighted by the time on each. 0: unknown, or a
+    // copy, which another link may limit.
     double peak_bytes_per_second = 0;
 };
 
 /// A kind of device that ran something.
 struct DevicePeak {
     std::string name;
-    double bytes_per_second = 0;  // of its memory, at most; 0: unknown
+    double bytes_per_second = 0;  // the peak of its memory; 0: unknown
     auto operator<=>(const DevicePeak&) const = default;
 };
 
@@ -60,7 +60,7 @@ class KernelTimer {
         std::uint64_t time_ns = 0;
         std::uint64_t bytes = 0;
         std::uint64_t sized = 0;  // calls whose bytes are known
-        double peak_bytes = 0;    // what the memory of its devices could transfer meanwhile
+        double peak_bytes = 0;    // what the memory could transfer in that time
         bool has_peak = true;     // false once it ran on a device whose peak is unknown
     };
     struct Timeline {

@@ -30,7 +30,7 @@ double bytes_per_second(const KernelTime& kernel) {
            (static_cast<double>(kernel.time_ns) * 1e-9);
 }
 
-/// Returns which part of the most that the device's memory transfers the calls reach, or 0 if unknown.
+/// Returns the share of the peak memory bandwidth that the calls reach, or 0 if unknown.
 double share_of_peak(const KernelTime& kernel) {
     return kernel.peak_bytes_per_second == 0 ? 0 : bytes_per_second(kernel) / kernel.peak_bytes_per_second;
 }
@@ -44,13 +44,13 @@ std::string share_of_peak_text(const KernelTime& kernel) {
     return text.data();
 }
 
-/// Returns a line for each kind of device, such as "NVIDIA H200: the memory transfers at most 4917 GB/s".
+/// Returns a line for each kind of device, such as "NVIDIA H200: peak memory bandwidth 4917 GB/s".
 std::string device_lines(const KernelTimes& times) {
     std::string text;
     for (const DevicePeak& device : times.devices) {
         if (device.bytes_per_second == 0) continue;
         std::array<char, 64> speed{};
-        std::snprintf(speed.data(), speed.size(), ": the memory transfers at most %.0f GB/s\n",
+        std::snprintf(speed.data(), speed.size(), ": peak memory bandwidth %.0f GB/s\n",
                       device.bytes_per_second * 1e-9);
         text.append(device.name.empty() ? "GPU" : clean_text(device.name)).append(speed.data());
     }

@@ -78,7 +78,7 @@ struct Members {
                 return;
         }
     }
-    // Inlined, so that a comparison with a short key is one of integers.
+    // It is inlined, so that the compiler compares a short key as integers.
     [[gnu::always_inline]] static void set(std::string_view key, const Value& value,
                                            std::string_view& member) {
         if (value.key() == key)

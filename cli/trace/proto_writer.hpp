@@ -29,7 +29,7 @@ inline constexpr std::size_t kLongestVarint = 10;
 inline constexpr std::size_t kLongestTag = 5;
 inline constexpr std::size_t kLengthBytes = 4;
 
-/// Small fields that are appended together, because each append has a price.
+/// Small fields that are appended together, because each append costs time.
 class Fields {
   public:
     static constexpr std::size_t kMost = 8;

@@ -1,6 +1,7 @@
 #include "cli/trace/trace.hpp"
 
 #include <cinttypes>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 
@@ -153,9 +154,11 @@ class Traced {
             if (one.number == number) label = one.name;
         if (const TimelineDevice* const device = timeline.device(number); device != nullptr) {
             if (label.empty()) label = device->name;
-            if (const double peak = peak_bytes_per_second(*device); peak != 0)
-                label += (label.empty() ? "" : ", ") +
-                         std::to_string(static_cast<std::uint64_t>(peak * 1e-9 + 0.5)) + " GB/s";
+            if (const double peak = peak_bytes_per_second(*device); peak != 0) {
+                char speed[32];
+                std::snprintf(speed, sizeof speed, "%.0f GB/s", peak * 1e-9);
+                label.append(label.empty() ? "" : ", ").append(speed);
+            }
         }
         if (timeline.source() == "markers") label += label.empty() ? "marker times" : ", marker times";
         return label;

@@ -230,7 +230,7 @@ void TracePackets::annotate(std::string_view key, std::uint64_t number) {
 }
 
 void TracePackets::annotate_shared(std::string_view key, std::string_view text) {
-    const TextId name = key_id(key);  // first, so that definitions have the same order with any compiler
+    const TextId name = key_id(key);  // before the text, so that every compiler defines them in this order
     annotate_number(name, debug_annotation::string_value_iid, values_.id_of(text, definitions_));
 }
 

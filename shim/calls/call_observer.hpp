@@ -38,7 +38,7 @@ class CallObserver {
     /// Runs for every call, even one that is not selected, if any feature inspects tensors. Finds what the
     /// other observers need to know about the call.
     virtual void identify(ThreadState& /*state*/, OpenCall& /*call*/) const {}
-    /// The call is not selected and not recorded. Of a run that no window selects, its calls are not seen
+    /// The call is not selected and not recorded. If it is a skipped run, observers do not see its calls
     /// either.
     virtual void skip(ThreadState& /*state*/, const OpenCall& /*call*/) const {}
     /// The call is about to start. It becomes the innermost call afterwards. It is recorded if `call.record`

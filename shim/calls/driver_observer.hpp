@@ -25,7 +25,7 @@ class DriverObserver {
     /// Returns the kinds that the observer sees. A feature that is off has none. The library asks when it has
     /// read the options.
     [[nodiscard]] virtual DriverKinds kinds() const = 0;
-    /// Returns those of them that after() sees.
+    /// Returns the kinds among them that after() sees.
     [[nodiscard]] virtual DriverKinds kinds_after() const { return kinds(); }
 
     /// The real function is about to be called.
@@ -50,7 +50,7 @@ inline constexpr std::size_t kMostDriverObservers = 8;
 struct ActiveDriverObservers {
     std::atomic<std::size_t> count{0};
     std::array<const DriverObserver*, kMostDriverObservers> entries{};
-    // By kind: bit n is set if entry n sees it before the call, or after it.
+    // By kind: bit n is set if entry n sees calls of that kind.
     std::array<std::uint8_t, kDriverKinds> before{};
     std::array<std::uint8_t, kDriverKinds> after{};
 };

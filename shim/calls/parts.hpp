@@ -49,8 +49,8 @@ class Parts {
     }
 
   private:
-    // Calls find several parts, so each type gets a number when its first part is added. Number 0 has no
-    // part.
+    // Each call looks up several parts, so each type gets a number when its first part is added. No type has
+    // number 0.
     static constexpr std::size_t kMostTypes = 64;
     constinit static inline std::atomic<std::uint32_t> last_number{0};
     template <typename Part>

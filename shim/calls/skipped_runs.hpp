@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kRolesInRuns =
     1U << static_cast<unsigned>(SlotRole::pointer) | 1U << static_cast<unsigned>(SlotRole::view) |
     1U << static_cast<unsigned>(SlotRole::made) | 1U << static_cast<unsigned>(SlotRole::freed);
 
-/// True while the calling thread is inside of a skipped run. An exception may have unwound the run; the next
+/// True while the calling thread is inside a skipped run. An exception may have unwound the run; the next
 /// run shows that.
 inline bool in_skipped_run() {
     return (t_unwatched_roles & (1U << static_cast<unsigned>(SlotRole::call))) != 0;
@@ -40,7 +40,7 @@ inline void watch_as_run_needs(const ThreadState& state) {
 /// So each thread inspects one whole run of a container first.
 bool may_skip_run(const ThreadState& state, const CallStart& start, const OpenCall& run);
 
-/// Call this when a function of a container that is no run begins and ends. It may change weights.
+/// Call this when a container function other than a run begins, and when it ends. It may change weights.
 void note_container_call(const OpenCall& call);
 
 /// The thread inspected the run, which returned with success.

@@ -62,7 +62,7 @@ struct OpenCall {
     std::uint32_t site = kNone;           // its line in the model's source
     Passage passage;                      // how the call came in, for its tensors
     bool is_skipped = false;              // a run whose calls are not inspected (skipped_runs.hpp)
-    std::uint32_t container_changes = 0;  // of a run: as it began
+    std::uint32_t container_changes = 0;  // of a run: their number when it began
     bool is_requested = false;            // a run, or the options select its name or tensors
     bool is_printed = false;              // it has a line in the log
     bool is_unsaved = false;              // its tensors cannot be saved, so its name is printed instead
@@ -78,7 +78,7 @@ struct CachedFunction {
     const Name* name = nullptr;
 };
 
-/// A run that the thread inspected from its beginning to its end.
+/// A run that the thread inspected from start to end.
 struct WholeRun {
     std::uint64_t container = 0;
     std::uint32_t changes = 0;  // to containers, before the run

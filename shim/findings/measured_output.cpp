@@ -87,9 +87,10 @@ void MeasuredOutput::take_both(const MeasuredCall& after, std::span<const Measur
         const auto is_same = [&](const MeasuredArgument& other) { return other.facts == argument.facts; };
         if (std::none_of(after_arguments.begin(), after_arguments.end(), is_same)) both_.push_back(argument);
     }
-    std::stable_sort(both_.begin(), both_.end(), [](const MeasuredArgument& one, const MeasuredArgument& other) {
-        return one.facts->position < other.facts->position;
-    });
+    std::stable_sort(both_.begin(), both_.end(),
+                     [](const MeasuredArgument& one, const MeasuredArgument& other) {
+                         return one.facts->position < other.facts->position;
+                     });
     side.side = EventSide::after;
     side.arguments = both_;
     take(side, false, check);

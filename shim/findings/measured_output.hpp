@@ -35,8 +35,8 @@ class MeasuredOutput final : public SessionPart {
     void name_replays(CapturedLaunches& launches) { launches_ = &launches; }
 
     void take(const MeasuredCall& call, bool printed, const Check& check);
-    /// Takes both sides of a call, for checks of values. What the call only reads is among the arguments before
-    /// it alone. One thread at a time may call this.
+    /// Takes both sides of a call, for checks of values. What the call only reads is only among the arguments
+    /// before it. One thread at a time may call this.
     void take_both(const MeasuredCall& after, std::span<const MeasuredArgument> before_arguments,
                    std::span<const MeasuredArgument> after_arguments, const Check& check);
     /// Takes a finding that needs no measurement. It can overtake calls that were passed earlier.

@@ -87,7 +87,7 @@ const Name* name_by_arguments(ThreadState& state, const Slot& slot, const StubFr
     return proxy_op_name(model, frame.integer(1) & 0xffffffffU);
 }
 
-/// What a passage means that is no call.
+/// Handles a passage that is not a call of a model.
 [[gnu::noinline]] StubTarget before_other(const Slot& slot, StubFrame& frame) {
     const StubTarget jump{slot.real, -1};
     const StubTarget watched{slot.real, slot.stack_words};

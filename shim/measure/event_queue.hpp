@@ -56,7 +56,8 @@ struct SeenCall {
     MeasuredCall call;  // without its arguments
     bool printed = false;
     Check check;
-    // The first arguments are those before the call, and the rest are those after it. Only for checks of values.
+    // The first arguments are those before the call, and the rest are those after it. Only for checks of
+    // values.
     std::uint32_t before = 0;
     bool has_both_sides = false;
     StreamPoint* point = nullptr;  // where its tensors are measured

@@ -3,7 +3,7 @@
 namespace aoti_dbg {
 namespace {
 
-// Beyond this, constants are measured each time: a program that updates its weights very often.
+// Only a program that updates its weights very often reaches this. Constants are then measured each time.
 constexpr std::size_t kMostKept = 65536;
 
 }  // namespace
@@ -20,8 +20,7 @@ std::uint32_t KeptConstants::expect(const PlannedArgument& argument, const SeenT
                                     std::uint32_t version, std::uint32_t call) {
     const std::lock_guard lock(mutex_);
     if (places_.size() >= kMostKept) return kNotKept;
-    const auto [known, is_new] =
-        numbers_.try_emplace(&argument, static_cast<std::uint32_t>(places_.size()));
+    const auto [known, is_new] = numbers_.try_emplace(&argument, static_cast<std::uint32_t>(places_.size()));
     // Queued calls may refer to what is kept, so a new version gets a new place.
     if (!is_new && places_[known->second].state == State::expected) return kNotKept;
     known->second = static_cast<std::uint32_t>(places_.size());

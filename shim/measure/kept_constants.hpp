@@ -1,6 +1,6 @@
-// What was measured of a model's constants, for checks of values. A constant keeps its contents from run to run until
-// the model's constants change, so each is measured once. Launching threads ask, and the drain thread fills in
-// results.
+// Measurements of a model's constants, for checks of values. A constant keeps its contents from run to run
+// until the model's constants change, so each is measured once. Launching threads ask, and the drain thread
+// fills in results.
 #pragma once
 
 #include <atomic>
@@ -22,20 +22,20 @@ class KeptConstants {
     struct Kept {
         SeenFacts facts;
         std::uint64_t address = 0;
-        std::uint32_t call = 0;  // that it was measured at
+        std::uint32_t call = 0;  // at which it was measured
         TensorPartial partial;
     };
 
-    /// Returns the number of what is kept of the constant that a call site passes, or kNotKept. `version` is that of
-    /// the model's constants.
+    /// Returns the number of what is kept of the constant that a call site passes, or kNotKept. `version` is
+    /// that of the model's constants.
     std::uint32_t find(const PlannedArgument& argument, std::uint32_t version);
-    /// Makes place for a result that is on its way. Returns kNotKept if another one is.
+    /// Reserves a place for a result that is on its way. Returns kNotKept if one is on its way already.
     std::uint32_t expect(const PlannedArgument& argument, const SeenTensor& seen, std::uint32_t version,
                          std::uint32_t call);
 
     /// The number must come from find(), or from expect() if fill() follows.
     [[nodiscard]] const Kept& at(std::uint32_t number);
-    /// The expected result has arrived. Null: it never will.
+    /// The expected result has arrived. Null means that it never will.
     void fill(std::uint32_t number, const TensorPartial* partial);
 
   private:

@@ -83,7 +83,8 @@ void MeasuredSide::add_if_known(const PlannedArgument& facts, const SeenTensor& 
     seen.tensor = tensor.facts;
     seen.address = tensor.address;
     seen.requested = requested_;
-    if (point_ != nullptr && take_known(facts, tensor, seen)) state_.arguments.list.push_back(std::move(seen));
+    if (point_ != nullptr && take_known(facts, tensor, seen))
+        state_.arguments.list.push_back(std::move(seen));
 }
 
 bool MeasuredSide::add_if_named(const PlannedArgument& facts) {

@@ -16,9 +16,10 @@ namespace aoti_dbg {
 
 /// The state of one thread, reused from side to side.
 struct SideState {
-    SeenArguments arguments;          // of the current side; kept for their memory
-    std::vector<SeenArgument> before;  // of the side before the call `before_of`, to be reported with the other one
-    std::uint64_t before_of = 0;       // mark of a call
+    SeenArguments arguments;  // of the current side; kept for their memory
+    std::vector<SeenArgument>
+        before;                   // of the side before the call `before_of`, reported with the other side
+    std::uint64_t before_of = 0;  // mark of a call
     bool is_capturing = false;  // as read before the last call, since a call does not start or end a capture
 };
 
@@ -39,7 +40,7 @@ class MeasuredSide {
     bool add_if_kept(const PlannedArgument& facts, std::uint32_t version);
     /// Keeps the result of the constant that was added last.
     void keep_constant(const PlannedArgument& facts, const SeenTensor& tensor, std::uint32_t version);
-    /// Does the same for memory that was measured under the argument's name, without a look at the tensor.
+    /// Does the same for memory that was measured under the argument's name, without looking up the tensor.
     bool add_if_named(const PlannedArgument& facts);
 
     void note_written(const SeenTensor& tensor);

@@ -208,7 +208,8 @@ void Measurer::collect_one(Gpu& gpu, const SeenArgument& seen, Collected& to) {
         return;
     }
     collect_lines(gpu, seen, to);
-    if (to.state != Gathered::not_yet) constants_.fill(kept, to.state == Gathered::whole ? &to.partial : nullptr);
+    if (to.state != Gathered::not_yet)
+        constants_.fill(kept, to.state == Gathered::whole ? &to.partial : nullptr);
 }
 
 void Measurer::collect_lines(Gpu& gpu, const SeenArgument& seen, Collected& to) {

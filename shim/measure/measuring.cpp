@@ -51,11 +51,9 @@ void add_arguments(MeasuredSide& side, const CallTensors& own, When when, std::i
 
 void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall& call, When when,
                   const TensorRequest& requested, std::int32_t result) {
-    if (!requested.printed) {
-        if (when == When::before ? check_before(state, model, call, requested)
-                                 : check_after(state, model, call, requested, result))
-            return;
-    }
+    if (!requested.printed && (when == When::before ? check_before(state, model, call, requested)
+                                                    : check_after(state, model, call, requested, result)))
+        return;
     const DefaultFloatState float_state;
     CallTensors& own = tensors_of(state);
     const SitePlan* plan = model.site(call.site);

@@ -14,8 +14,8 @@
 namespace aoti_dbg {
 namespace {
 
-/// True if a measurement may wait until other calls have begun. With triage or AOTI_DBG_SYNC, nothing waits: a
-/// fault must not take its evidence along.
+/// True if a measurement may wait until other calls have begun. With triage or AOTI_DBG_SYNC, nothing waits:
+/// a fault must not take its evidence along.
 bool may_wait() {
     const Options& all = options();
     return all.reuse && !all.sync && !all.triage && are_allocations_watched();
@@ -64,7 +64,8 @@ MeasuredSide::Next next_at(const SitePlan* plan, const CallTensors& own, const S
     if (plan == nullptr || !plan->writes_declared_only || !may_wait()) return kLaunches;
     for (std::size_t i = 0; i < own.found.size(); ++i) {
         const CallArgument& argument = own.found[i];
-        if (!argument.may_write || argument.only_after || argument.kind == CallArgument::Kind::scalar) continue;
+        if (!argument.may_write || argument.only_after || argument.kind == CallArgument::Kind::scalar)
+            continue;
         if (own.tensors[i].facts == nullptr || point.measures(own.tensors[i])) return kLaunches;
     }
     return MeasuredSide::Next::passing;

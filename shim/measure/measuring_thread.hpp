@@ -17,7 +17,7 @@ struct SitePlan;
 struct MeasuringThread {
     StreamPoint* point = nullptr;  // of the last measured call
     Measurer::FoundPoint found_point;
-    std::uint64_t passing = 0;  // mark of the call whose work what waits at the point lets pass
+    std::uint64_t passing = 0;  // mark of the call that what waits at the point lets pass
     SideState side;
 };
 
@@ -30,12 +30,12 @@ Measurer& measurer_of(const ThreadState& state);
 /// Describes a side of a call, without its arguments.
 MeasuredCall described(ThreadState& state, const OpenCall& call, EventSide side);
 
-/// Switches to the point of another stream. Both points launch what waits and forget their measurements, because
-/// the streams are not ordered.
+/// Switches to the point of another stream. Both points launch what waits and forget their measurements,
+/// because the streams are not ordered.
 void move_to(MeasuringThread& own, StreamPoint* point);
 
-/// Switches to the point of the call's stream and returns it. That is the launch's own stream, or else that of
-/// the run.
+/// Switches to the point of the call's stream and returns it. That is the launch's own stream, or else that
+/// of the run.
 StreamPoint* move_to_point_of(ThreadState& state, const OpenCall& call);
 
 /// Returns what the call does at the point before it. `own` has its arguments.

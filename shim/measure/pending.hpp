@@ -1,7 +1,7 @@
 // Measurements that wait. The end of one call and the start of the next are the same point of a stream, so
-// both are measured in one launch. They wait longer while calls only write other memory. Hooks flush first if a
-// call can change the memory, unmap it, or signal that the stream is done.
-// Streams are driver handles: nullptr is the legacy stream, CU_STREAM_PER_THREAD is the calling thread's own.
+// both are measured in one launch. They wait longer while calls only write other memory. Hooks flush first if
+// a call can change the memory, unmap it, or signal that the stream is done. Streams are driver handles:
+// nullptr is the legacy stream, CU_STREAM_PER_THREAD is the calling thread's own.
 #pragma once
 
 #include <atomic>
@@ -26,12 +26,13 @@ void flush_pending_of(void* stream);
 /// waiting measurements and stay at the same point.
 void send_pending_of(void* stream);
 
-/// PyTorch's allocator hands out this memory. If the calling thread is inside a call, the call may write it without
-/// declaring that, so what waits there is launched. A wrapper passes what it allocates to its calls.
+/// PyTorch's allocator hands out this memory. Inside a call, the call may write it without declaring that, so
+/// measurements of it are launched. Between calls, the wrapper allocates, and its calls declare what they
+/// write.
 void note_torch_allocation(std::uint64_t address, std::uint64_t bytes);
 
-/// True inside a call whose own work may run before what waits on its stream. What the call writes is known, and
-/// does not wait.
+/// True inside a call whose own work may run before the measurements that wait on its stream. It is known
+/// what the call writes, and no measurement of that waits.
 bool lets_pending_wait(void* stream);
 
 /// The calling thread starts work on memory that is not a call of a model. The measurements of its run may no

@@ -25,7 +25,8 @@ void PendingObserver::before(const DriverEvent& event, KeptByObserver& /*kept*/)
             return send_if_pending_of(event.stream);
         // The call is recorded, and its tensors have joined the measurements that wait.
         case DriverKind::launch:
-            if (g_pending_points.load(std::memory_order_relaxed) == 0 || lets_pending_wait(event.stream)) return;
+            if (g_pending_points.load(std::memory_order_relaxed) == 0 || lets_pending_wait(event.stream))
+                return;
             return flush_pending_of(event.stream);
         case DriverKind::launch_graph:
             return flush_if_pending_of(event.stream);

@@ -1,6 +1,6 @@
-// The current point of a stream from the host's view. Waiting tensors are measured in one launch, before work that
-// may change them is enqueued. The point also keeps the run's measurements that may still be valid. The end of one
-// call and the start of the next are the same point.
+// The current point of a stream from the host's view. Waiting tensors are measured in one launch, before work
+// that may change them is enqueued. The point also keeps the run's measurements that may still be valid. The
+// end of one call and the start of the next are the same point.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class StreamPoint {
     /// Returns the tensor's measurement from this run, if no call since then declares a write to the tensor.
     std::optional<Measurement> find(const PlannedArgument& argument, const SeenTensor& seen,
                                     Requested requested, std::uint32_t run) const;
-    /// Does the same without a look at the tensor: by the name of memory that has been measured as a whole.
+    /// Does the same without looking up the tensor: by the name of memory that has been measured as a whole.
     /// Sets `seen` to that tensor.
     std::optional<Measurement> find_named(const PlannedArgument& argument, Requested requested,
                                           std::uint32_t run, SeenTensor& seen) const;
@@ -67,7 +67,7 @@ class StreamPoint {
     void send();
     /// Does the same and ends the point, because the next work may change memory.
     void launch();
-    /// Ends the point, but what waits goes on waiting. The next work must not change that.
+    /// Ends the point, but measurements keep waiting. The next work must not change their memory.
     void pass();
     std::mutex& mutex() { return mutex_; }
 

@@ -1,7 +1,7 @@
-// Memory that PyTorch's caching allocator hands out. An op may allocate memory for itself, and the allocator reuses
-// what was freed last without a call of the driver. A measurement that waits must be launched before the op writes
-// there. The allocator reports each allocation to c10::reportMemoryUsageToProfiler, and the library takes the place
-// of that function in the allocator's import slot.
+// Memory that PyTorch's caching allocator hands out. An op may allocate memory for itself, and the allocator
+// reuses what was freed last without a call of the driver. A measurement that waits must be launched before
+// the op writes there. The allocator reports each allocation to c10::reportMemoryUsageToProfiler, and the
+// library replaces that function in the allocator's import slot.
 #pragma once
 
 namespace aoti_dbg {

@@ -1,5 +1,6 @@
-// The search for NaN and Inf alone, in a launching thread. Only what calls write is measured, when they have
-// written it. What a call reads was measured by its writer, so both sides of a call are reported together.
+// The search for NaN and Inf without statistics, in a launching thread. It measures what calls write, after
+// they wrote it. What a call reads was measured after its writer, so both sides of a call are reported
+// together.
 #pragma once
 
 #include <cstdint>

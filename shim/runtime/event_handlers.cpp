@@ -50,7 +50,7 @@ constexpr long kPoll = -2;  // matches no call; /proc does not show the timeout 
 // watched.
 constexpr std::size_t kMost = 32;
 Watched g_watched[kMost];
-std::atomic<std::size_t> g_used{0};  // no thread is behind this place
+std::atomic<std::size_t> g_used{0};  // all used places are before this one
 std::atomic<bool> g_is_finding{false};
 std::atomic<bool> g_has_found_one{false};
 

@@ -100,7 +100,8 @@ Failed TensorFile::publish(const OpenFolder& in, const char* name) {
     int result = -1;
     if (folder_.naming() == TensorFolder::Naming::by_descriptor)
         result = calls.link_at(number_, "", in.number(), name, AT_EMPTY_PATH);
-    // The kernel refuses a descriptor with ENOENT if the program's credentials have changed since the open.
+    // Without CAP_DAC_READ_SEARCH, the kernel refuses a descriptor with ENOENT if the credentials of the
+    // program have changed since the open.
     if (folder_.naming() == TensorFolder::Naming::by_proc || (result != 0 && errno == ENOENT)) {
         // Uses the thread's own entry, because /proc/self shows the descriptors of the program.
         char path[48];

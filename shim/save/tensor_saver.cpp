@@ -46,6 +46,16 @@ iovec part_of(std::span<const std::byte> bytes) {
     return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
+/// Enters a folder and works in it, with `act`. Does both again if the folder was removed while it was open.
+template <typename Act>
+Failed again_if_removed(OpenFolder& folder, const Act& act) {
+    const Failed failed = act();
+    // ext4 reports EPERM for a new file in a removed folder.
+    if (failed.error != ENOENT && failed.error != EPERM) return failed;
+    folder.leave();
+    return act();
+}
+
 }  // namespace
 
 TensorSaver::TensorSaver(const SavingSettings& settings, TensorFolder folder, Say say)
@@ -159,8 +169,10 @@ TensorSaver::Begun TensorSaver::begin(SavingJob& job, bool has_facts, Hand& hand
     if (!grant(job, job.frame.head.size() + job.storage_bytes + job.frame.tail.size(), hand))
         return Begun::over;
     job.file = std::make_unique<TensorFile>(folder_);
-    Failed failed = enter(job, hand);
-    if (!failed) failed = job.file->create(hand.folder);
+    const Failed failed = again_if_removed(hand.folder, [&] {
+        const Failed entered = enter(job, hand);
+        return entered ? entered : job.file->create(hand.folder);
+    });
     if (failed) {
         fail(failed, job);
         return Begun::over;
@@ -262,8 +274,10 @@ void TensorSaver::finish(SavingJob& job, Hand& hand) {
         }
         if (is_known && link(job, known, hand) == Linked::over) return;
     }
-    Failed failed = enter(job, hand);
-    if (!failed) failed = publish(job, hand);
+    const Failed failed = again_if_removed(hand.folder, [&] {
+        const Failed entered = enter(job, hand);
+        return entered ? entered : publish(job, hand);
+    });
     if (failed) return fail(failed, job);
     if (!append_to_index(job, nullptr, true, hand)) return;
     note_on_disk(job);

@@ -90,7 +90,8 @@ bool is_kept(const PlannedArgument& facts) {
     return facts.is_constant && facts.is_whole();
 }
 
-/// Gives each pointer in `own.found` the handle of its tensor, or null if the fetch order does not determine it.
+/// Gives each pointer in `own.found` the handle of its tensor, or null if the fetch order does not determine
+/// it.
 void match_handles(CallTensors& own, const OpenCall& call) {
     own.passed.clear();
     for (const CallArgument& argument : own.found) {

@@ -73,7 +73,7 @@ struct CallTensors {
     std::vector<CallArgument> found;
     std::vector<SeenTensor> tensors;    // for each entry of `found`; null facts if there is none
     std::vector<PassedPointer> passed;  // the pointers among `found`
-    std::vector<TensorHandle> handles;  // for each entry of `passed`, or of a run
+    std::vector<TensorHandle> handles;  // for each entry of `passed`, or each end of a run
 };
 
 inline CallTensors& tensors_of(ThreadState& state) {
@@ -99,8 +99,8 @@ void begin_finding(CallTensors& own);
 /// the caller must hold no lock.
 void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when);
 
-/// Does the same, but looks up no tensor: look_up() does that for one argument. Each costs a dozen getters of
-/// libtorch.
+/// Does the same, but looks up no tensor: look_up() does that for one argument. Each lookup calls a dozen
+/// getters of libtorch.
 void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when);
 void look_up(CallTensors& own, const MeasuredModel& model, std::size_t i);
 

@@ -49,9 +49,9 @@ bool is_computed(const Argument& written) {
            text != "false";
 }
 
-/// True for a kernel or op that writes nothing but arguments that say so, and memory that it allocates
-/// itself. A custom op may write memory that it remembers, and a kernel's own rule of names covers only some
-/// parameters.
+/// True if the kernel or op writes only arguments that declare it, and memory that it allocates itself. A
+/// custom op may write memory that it kept from an earlier call, and a user's kernel may name its parameters
+/// in any way.
 bool writes_declared_only(const CallSite& site, const ShimSignature* shim) {
     if (site.kind == SiteKind::triton) {
         return std::all_of(site.arguments.begin(), site.arguments.end(), [](const Argument& argument) {
@@ -132,7 +132,7 @@ class Planner {
     }
 
   private:
-    /// As in a report (model/provenance), what the wrapper says comes first.
+    /// What the wrapper says takes precedence, as in a report (model/provenance).
     [[nodiscard]] std::vector<std::string> python_lines(const CallSite& site, const SiteFacts& facts) const {
         std::vector<std::string> lines = python_lines_of(site.python_stack);
         const KernelOrigin* const origin = origins_.of(site, facts.kernel, facts.symbol);

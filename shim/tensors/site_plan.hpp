@@ -39,7 +39,7 @@ struct PlannedArgument : ArgumentFacts {
 struct SitePlan {
     const CallSite* site = nullptr;
     SiteFacts facts;
-    bool writes_declared_only = false;  // arguments that say so, and memory that it allocates itself
+    bool writes_declared_only = false;  // or memory that the call allocates
     std::deque<PlannedArgument> arguments;
     std::vector<std::vector<const PlannedArgument*>> by_position;  // one argument, or the elements of a list
 

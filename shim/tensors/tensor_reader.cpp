@@ -69,13 +69,13 @@ struct TensorReader::Raw {
         add_view(mix);
         return mix.state;
     }
-    /// Whatever the place of the elements.
+    /// Ignores where the elements are.
     [[nodiscard]] std::uint64_t hash_of_view() const {
         Mix mix;
         add_view(mix);
         return mix.state;
     }
-    /// Whatever the shape as well.
+    /// Ignores the shape, too.
     [[nodiscard]] std::uint64_t hash_of_elements(std::uint64_t count) const {
         Mix mix;
         add_dtype(mix);

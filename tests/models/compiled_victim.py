@@ -16,7 +16,7 @@ import traceback
 
 import torch
 
-# The collection of garbage at exit skips what was imported, which would take a quarter of this program's time.
+# Garbage collection at exit then skips imported objects. They would take a quarter of this program's time.
 gc.freeze()
 
 device = sys.argv[1]

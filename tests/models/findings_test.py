@@ -49,8 +49,8 @@ class Findings(support.Test):
         self.assertIn("69 -Inf", said["inputs"])
 
     def with_provenance(self, name: str, *, lacks: str = "none") -> pathlib.Path:
-        """Copy a package as if it were compiled with INDUCTOR_PROVENANCE=1. Each kernel is from the line of the model
-        that has its number."""
+        """Copy a package as if it were compiled with INDUCTOR_PROVENANCE=1. The first kernel comes
+        from line 1 of the model, the second from line 2, and so on."""
         package = self.folder / f"{lacks}.pt2"
         stacks = {}
         with zipfile.ZipFile(packages.package_path(name, packages.RELEASED)) as old, zipfile.ZipFile(package, "w") as new:

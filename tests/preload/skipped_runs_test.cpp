@@ -54,7 +54,7 @@ TEST_CASE("Threads that skip at the same time miss no selected run") {
     CHECK(watched.outcome.out == run_bare(argv).out);
 }
 
-TEST_CASE("What must follow every call skips no run") {
+TEST_CASE("With an option that must follow every call, no run is skipped") {
     const Lines argv = model_host({"--runs", "10", model_path("cpu")});
     for (const Variables& options :
          {Variables{{"AOTI_DBG_TRIAGE", "1"}}, Variables{{"AOTI_DBG_HANG", "60"}},
@@ -86,7 +86,7 @@ TEST_CASE("Statistics of selected runs do not depend on skipped ones, with new w
     }
 }
 
-TEST_CASE("A run inside of another skips launches on every way into the driver") {
+TEST_CASE("Skipped runs skip launches through every entry point of the driver") {
     const Lines argv =
         cuda_models({"--runs", "9", "--negative", "0", "--streams", "per_thread"}, {"stats_streams"});
     const Lines all = texts_of(Preloaded(argv, kLevel2));

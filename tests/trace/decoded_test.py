@@ -193,7 +193,7 @@ class Top(unittest.TestCase):
         self.assertAlmostEqual(add["bytes_per_second"], 1536 * 3 / (took * 1e-9), delta=1)
         self.assertAlmostEqual(add["share_of_peak"], add["bytes_per_second"] / 128e9)
         self.assertEqual(device["devices"], [{"name": "Software device", "peak_bytes_per_second": 128e9}])
-        self.assertIn("Software device: the memory transfers at most 128 GB/s\n", self.top())
+        self.assertIn("Software device: peak memory bandwidth 128 GB/s\n", self.top())
         self.assertAlmostEqual(sum(one["share"] for one in device["kernels"]), 1)
         self.assertRegex(self.top("--limit", "1"), r"6 more kernels. Raise --limit to list all.\n$")
 

@@ -84,6 +84,11 @@ TEST_CASE("A line that is cut anywhere is not JSON") {
     }
 }
 
+TEST_CASE("Zeros in place of a key are not JSON") {
+    JsonLine json;
+    CHECK_FALSE(json.parse("{" + std::string(16, '\0') + "1}"));
+}
+
 TEST_CASE("Values nest 16 deep and no deeper") {
     JsonLine json;
     const auto nested = [](std::size_t depth, const char* inner) {

@@ -105,7 +105,7 @@ TEST_CASE("The table shows each kind of device, and the share of its peak that a
     times.devices = {{"Software device", 128e9}, {"unknown", 0}};
     CHECK(top_table(times, 2, 0) ==
           "2 kernels, 2.000 us on the device\n"
-          "Software device: the memory transfers at most 128 GB/s\n"
+          "Software device: peak memory bandwidth 128 GB/s\n"
           " share  device time  count      mean     bytes/s  of peak  kernel\n"
           "50.0 %     1.000 us     10  0.100 us  640.0 MB/s    0.5 %  add\n"
           "50.0 %     1.000 us      1  1.000 us   64.0 MB/s        -  (copy)\n");

@@ -1,5 +1,5 @@
-// Runs that no window selects. Their calls take the direct way, and whatever ends such a run must end that:
-// its return, an exception, a nested run that is selected.
+// Runs that no window selects. Their calls go straight to the real functions, until such a run ends in any
+// way: its return, an exception, a nested run that is selected.
 #include <algorithm>
 #include <functional>
 #include <stdexcept>
@@ -81,7 +81,7 @@ const SampledCore& sampled() {
 
 }  // namespace
 
-TEST_CASE("A selected run has its calls, and those between cost no record") {
+TEST_CASE("Selected runs have records of their calls, and runs between them have none") {
     const SampledCore& program = sampled();
     program.start_anew();
     for (int i = 0; i < 7; ++i) {
@@ -107,7 +107,7 @@ TEST_CASE("A selected run inside a skipped one is watched, and the skipped one g
     CHECK(t_unwatched_roles == 0);
 }
 
-TEST_CASE("A skipped run inside a selected one leaves the rest of that to be watched") {
+TEST_CASE("After a skipped run inside a selected one, the rest of the selected run is watched") {
     const SampledCore& program = sampled();
     program.start_anew();
     program.run([&] {
@@ -133,7 +133,7 @@ TEST_CASE("After an exception has unwound a skipped run, the next selected run i
     CHECK(t_unwatched_roles == 0);
 }
 
-TEST_CASE("An exception that a skipped run catches from a selected one restores the skipping") {
+TEST_CASE("A skipped run that catches an exception from a selected run stays skipped") {
     const SampledCore& program = sampled();
     program.start_anew();
     program.run([] {});

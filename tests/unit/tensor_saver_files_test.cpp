@@ -81,7 +81,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("A file gets its name by another way once the kernel refuses its descriptor") {
+TEST_CASE("If the kernel refuses its descriptor, a file gets its name through /proc") {
     const TempFolder out;
     FileCalls calls = system_file_calls();
     static int refused_links = 0;
@@ -124,6 +124,27 @@ TEST_CASE("A thread that keeps folders open creates those that were removed, and
     fs::remove_all(tensors / "run0000");
     const Sample sample = sample_of(0, 2, 4);
     CHECK(read_text(tensors / saving.save(sample)) == file_of(sample));
+    fs::remove_all(tensors / "run0000");
+    const Sample in_same_folder = sample_of(0, 2, 5);
+    CHECK(read_text(tensors / saving.save(in_same_folder)) == file_of(in_same_folder));
+    CHECK(saving.said.empty());
+}
+
+TEST_CASE("A folder that is removed before a file gets its name in it is created again") {
+    const TempFolder out;
+    static fs::path removed;
+    removed = out.path() / "tensors" / "run0000";
+    FileCalls calls = system_file_calls();
+    calls.link_at = [](int from, const char* name, int to, const char* new_name, int flags) {
+        const bool is_probe = std::string_view(new_name).starts_with(".probe");
+        if (!is_probe) fs::remove_all(std::exchange(removed, fs::path()));
+        return system_file_calls().link_at(from, name, to, new_name, flags);
+    };
+    Saving saving(settings_in(out.path()), calls);
+    saving.saver().keep_folders_open(GENERATE(false, true));
+    const Sample sample = sample_of(0, 0, 1);
+    CHECK(read_text(out.path() / "tensors" / saving.save(sample)) == file_of(sample));
+    CHECK(removed.empty());
     CHECK(saving.said.empty());
 }
 

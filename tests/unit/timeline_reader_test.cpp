@@ -82,7 +82,7 @@ TEST_CASE("A line of a device says what is known") {
     CHECK(lines == kDevices);
 }
 
-TEST_CASE("A damaged file does not have more and more devices") {
+TEST_CASE("A damaged file cannot add devices without end") {
     std::string lines;
     for (int i = 0; i < 1000; ++i)
         lines += kDevices;

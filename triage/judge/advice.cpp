@@ -65,8 +65,8 @@ void add_for_kernel(const Evidence& evidence, std::vector<std::string>& advice) 
     if (!is_about_finding(evidence)) {
         advice.emplace_back("rerun as above: the report then names the launch that fails");
     } else if (evidence.is_measured) {
-        advice.push_back("see the tensors of the call and of those before it: " + tool_text(evidence) +
-                         " show --format text " + shell_text({evidence.end.folder}));
+        advice.push_back("inspect the tensors of the call and of the calls before it: " +
+                         tool_text(evidence) + " show --format text " + shell_text({evidence.end.folder}));
     } else {
         advice.emplace_back("rerun with --level 2, which records the tensors of each call");
     }

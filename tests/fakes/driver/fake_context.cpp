@@ -232,7 +232,7 @@ FAKE_API CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute,
             *value = 1'000'000;
             break;
         case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
-            // As on a device that does not know it.
+            // The second device does not report it.
             *value = device == 1 ? 0 : 512;
             break;
         case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:

@@ -1,5 +1,5 @@
-// The part of libc10_cuda that reports an allocation of the caching allocator. FAKE_TORCH_SILENT=1: it reports
-// nothing, as an allocator that is not PyTorch's own.
+// The part of libc10_cuda that reports an allocation of the caching allocator. FAKE_TORCH_SILENT=1: it
+// reports nothing, as an allocator that is not PyTorch's own.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,8 +10,8 @@ struct Device {
     std::int8_t type;
     std::int8_t index;
 };
-void reportMemoryUsageToProfiler(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
-                                 Device device);
+void reportMemoryUsageToProfiler(void* address, std::int64_t bytes, std::size_t allocated,
+                                 std::size_t reserved, Device device);
 
 }  // namespace c10
 
