@@ -11,18 +11,38 @@
 
 namespace aoti_dbg::test {
 
+namespace program {
+inline constexpr int kInput = -1;
+struct Tensor {
+    int buffer = 0;
+    int part = 0;
+};
+inline std::string name(int buffer) {
+    return buffer == kInput ? "arg2_1" : "buf" + std::to_string(buffer);
+}
+inline std::string expression(const Tensor& tensor) {
+    if (tensor.part == 0) return name(tensor.buffer);
+    return "wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(" + name(tensor.buffer) +
+           ", 2, int_array_4, int_array_1, " + (tensor.part == 2 ? "64L" : "0L") + "))";
+}
+inline std::string count(int part) {
+    return part == 0 ? "128L" : "64L";
+}
+inline constexpr const char* kBeginning =
+    "    static constexpr int64_t int_array_0[] = {8L, 16L};\n"
+    "    static constexpr int64_t int_array_1[] = {16L, 1L};\n"
+    "    static constexpr int64_t int_array_2[] = {16L, 16L};\n"
+    "    static constexpr int64_t int_array_3[] = {1L, 16L};\n"
+    "    static constexpr int64_t int_array_4[] = {4L, 16L};\n"
+    "    _aoti_aux_stream_cache.ensure(2, this->device_idx_, stream);\n"
+    "    std::unique_ptr<AOTICudaStreamGuard> _aoti_current_stream_guard;\n"
+    "    cudaStream_t stream1 = _aoti_aux_stream_cache.get(1, this->device_idx_, stream);\n";
+}  // namespace program
+
 class CallProgram {
   public:
     explicit CallProgram(std::uint64_t seed) : random_(seed * 0x9E3779B97F4A7C15ULL + 1) {
-        source_ =
-            "    static constexpr int64_t int_array_0[] = {8L, 16L};\n"
-            "    static constexpr int64_t int_array_1[] = {16L, 1L};\n"
-            "    static constexpr int64_t int_array_2[] = {16L, 16L};\n"
-            "    static constexpr int64_t int_array_3[] = {1L, 16L};\n"
-            "    static constexpr int64_t int_array_4[] = {4L, 16L};\n"
-            "    _aoti_aux_stream_cache.ensure(2, this->device_idx_, stream);\n"
-            "    std::unique_ptr<AOTICudaStreamGuard> _aoti_current_stream_guard;\n"
-            "    cudaStream_t stream1 = _aoti_aux_stream_cache.get(1, this->device_idx_, stream);\n";
+        source_ = program::kBeginning;
         floats_ = {kInput};
         for (int i = 0; i < 3; ++i)
             create();
@@ -39,26 +59,14 @@ class CallProgram {
     [[nodiscard]] const std::string& source() const { return source_; }
 
   private:
-    static constexpr int kInput = -1;
-
-    struct Tensor {
-        int buffer = 0;
-        int part = 0;
-    };
+    using Tensor = program::Tensor;
+    static constexpr int kInput = program::kInput;
 
     void say(const std::string& what, const std::vector<int>& numbers) {
         program_ += what;
         for (const int number : numbers)
             program_ += " " + std::to_string(number);
         program_ += "\n";
-    }
-    static std::string name(int buffer) {
-        return buffer == kInput ? "arg2_1" : "buf" + std::to_string(buffer);
-    }
-    static std::string expression(const Tensor& tensor) {
-        if (tensor.part == 0) return name(tensor.buffer);
-        return "wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(" + name(tensor.buffer) +
-               ", 2, int_array_4, int_array_1, " + (tensor.part == 2 ? "64L" : "0L") + "))";
     }
 
     void add_step() {
@@ -87,7 +95,7 @@ class CallProgram {
 
     void allocate(int dtype = 0) {
         const int number = next_++;
-        const std::string buffer = name(number);
+        const std::string buffer = program::name(number);
         const char* const dtypes[] = {"float32", "int64", "bool"};
         source_ += "    AtenTensorHandle " + buffer +
                    "_handle;\n"
@@ -110,7 +118,7 @@ class CallProgram {
     }
 
     void free(int number) {
-        source_ += "    " + name(number) + ".reset();\n";
+        source_ += "    " + program::name(number) + ".reset();\n";
         say("reset", {number});
     }
     void free_one() {
@@ -124,7 +132,8 @@ class CallProgram {
         int& moved = floats_[random_.below(floats_.size())];
         if (moved == kInput) return;
         const int number = next_++;
-        source_ += "    auto " + name(number) + " = std::move(" + name(moved) + ");  // reuse\n";
+        source_ +=
+            "    auto " + program::name(number) + " = std::move(" + program::name(moved) + ");  // reuse\n";
         say("move", {moved, number});
         moved = number;
     }
@@ -158,8 +167,8 @@ class CallProgram {
         const int in = read({kNoBuffer, 0}).buffer;
         const Tensor out = {written().buffer, 0};
         if (in == out.buffer) return;
-        source_ += "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_addmm_out(" + name(out.buffer) +
-                   ", l1_bias, " + name(in) +
+        source_ += "    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_addmm_out(" + program::name(out.buffer) +
+                   ", l1_bias, " + program::name(in) +
                    ", wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(l1_weight, 2, int_array_2, "
                    "int_array_3, 0L)), 1L, 1L));\n";
         say("addmm", {in, 0, out.buffer});
@@ -212,8 +221,8 @@ class CallProgram {
         say("scale", {in.buffer, in.part, out.buffer, out.part});
     }
     void call_relu(const Tensor& in_out) {
-        source_ += "    call_triton_poi_fused_relu_0(" + expression(in_out) + ", l1_bias, " +
-                   count(in_out.part) + ending();
+        source_ += "    call_triton_poi_fused_relu_0(" + program::expression(in_out) + ", l1_bias, " +
+                   program::count(in_out.part) + ending();
         say("relu", {in_out.buffer, in_out.part});
     }
     void add(const Tensor& in, const Tensor& out) {
@@ -228,10 +237,9 @@ class CallProgram {
               int part) {
         source_ += "    call_" + kernel + "(";
         for (const Tensor& tensor : tensors)
-            source_ += expression(tensor) + ", ";
-        source_ += more + count(part) + ending();
+            source_ += program::expression(tensor) + ", ";
+        source_ += more + program::count(part) + ending();
     }
-    static std::string count(int part) { return part == 0 ? "128L" : "64L"; }
     [[nodiscard]] std::string ending() const {
         return std::string(", this->device_idx_, ") + (is_on_side_ ? "stream1" : "stream") +
                ", kernels, this->cubin_dir_);\n";
@@ -262,9 +270,9 @@ class CallProgram {
     void return_outputs() {
         const int first = written().buffer;
         compare(first);
-        source_ += "    output_handles[0] = " + name(first) + ".release();\n";
-        source_ += "    output_handles[1] = " + name(others_[0]) + ".release();\n";
-        source_ += "    output_handles[2] = " + name(others_[1]) + ".release();\n";
+        source_ += "    output_handles[0] = " + program::name(first) + ".release();\n";
+        source_ += "    output_handles[1] = " + program::name(others_[0]) + ".release();\n";
+        source_ += "    output_handles[2] = " + program::name(others_[1]) + ".release();\n";
         say("return", {first, others_[0], others_[1]});
     }
 
