@@ -39,7 +39,8 @@ void add_before(MeasuredSide& side, CallTensors& own, const MeasuredModel& model
         return;
     }
     if (side.add_if_named(facts)) return;
-    const bool is_constant = facts.is_constant && facts.role == Role::reads && !argument.may_write;
+    const bool is_constant =
+        facts.is_constant && facts.role == Role::reads && !argument.may_write && !are_weights_shared();
     if (is_constant && side.add_if_kept(facts, owner)) return;
     if (own.tensors[i].facts == nullptr) look_up(own, model, i);
     if (own.tensors[i].facts == nullptr) return;

@@ -38,7 +38,7 @@ class ProgramModel {
 };
 
 /// What a device or an allocator may do.
-Variables surroundings(std::uint64_t seed) {
+Variables environment(std::uint64_t seed) {
     Variables env;
     if (seed % 2 == 1) env.insert({"FAKE_TORCH_SCRATCH", "1"});
     switch (seed / 2 % 4) {
@@ -118,9 +118,9 @@ std::string wrong_in(const Lines& got, const Lines& expected) {
     const auto run = [](const std::string& finding) {
         return said(finding.substr(finding.find("\"run\"")), "run");
     };
-    const auto find = [&place](const Lines& findings, const std::string& wanted) {
+    const auto find = [&place](const Lines& findings, const std::string& expected) {
         return std::find_if(findings.begin(), findings.end(),
-                            [&](const std::string& finding) { return place(finding) == place(wanted); });
+                            [&](const std::string& finding) { return place(finding) == place(expected); });
     };
     for (const std::string& finding : expected) {
         const auto same = find(got, finding);
