@@ -118,9 +118,9 @@ std::string wrong_in(const Lines& got, const Lines& expected) {
     const auto run = [](const std::string& finding) {
         return said(finding.substr(finding.find("\"run\"")), "run");
     };
-    const auto find = [&place](const Lines& findings, const std::string& expected) {
+    const auto find = [&place](const Lines& findings, const std::string& sought) {
         return std::find_if(findings.begin(), findings.end(),
-                            [&](const std::string& finding) { return place(finding) == place(expected); });
+                            [&](const std::string& finding) { return place(finding) == place(sought); });
     };
     for (const std::string& finding : expected) {
         const auto same = find(got, finding);
@@ -139,7 +139,7 @@ TEST_CASE("Waiting and reuse show the values of the same moment on random call g
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
         const CallProgram program(seed);
         const ProgramModel model(program);
-        const Variables env = with(surroundings(seed), {{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_STATS", "full"}});
+        const Variables env = with(environment(seed), {{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_STATS", "full"}});
         const Preloaded exact(victim(seed, model.path()), with(env, {{"AOTI_DBG_REUSE", "off"}}));
         const Preloaded batched(victim(seed, model.path()), env);
         const Preloaded checked(
