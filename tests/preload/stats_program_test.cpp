@@ -142,9 +142,8 @@ TEST_CASE("Waiting and reuse show the values of the same moment on random call g
         const Variables env = with(environment(seed), {{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_STATS", "full"}});
         const Preloaded exact(victim(seed, model.path()), with(env, {{"AOTI_DBG_REUSE", "off"}}));
         const Preloaded batched(victim(seed, model.path()), env);
-        const Preloaded checked(
-            victim(seed, model.path()),
-            with(surroundings(seed), {{"AOTI_DBG_LEVEL", ""}, {"AOTI_DBG_CHECK", "nan"}}));
+        const Preloaded checked(victim(seed, model.path()),
+                                with(environment(seed), {{"AOTI_DBG_LEVEL", ""}, {"AOTI_DBG_CHECK", "nan"}}));
         CAPTURE(seed, program.program(), batched.outcome.err, checked.outcome.err);
         REQUIRE(exact.outcome.exit_code == 0);
         REQUIRE(checked.outcome.exit_code == 0);
