@@ -3,7 +3,6 @@
 // thread fills in results.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>

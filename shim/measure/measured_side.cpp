@@ -52,12 +52,24 @@ void MeasuredSide::add_scalar(const CallArgument& argument) {
     state_.arguments.scalars.push_back(argument.text);
 }
 
-void MeasuredSide::add_tensor(const PlannedArgument& facts, const SeenTensor& tensor) {
-    SeenArgument& seen = state_.arguments.list.emplace_back();
+SeenArgument MeasuredSide::argument_of(const PlannedArgument& facts, const SeenTensor& tensor) const {
+    SeenArgument seen;
     seen.facts = &facts;
     seen.tensor = tensor.facts;
     seen.address = tensor.address;
     seen.requested = requested_;
+    return seen;
+}
+
+void MeasuredSide::add_earlier(const PlannedArgument& facts, const SeenTensor& tensor,
+                               const Measurement& measurement) {
+    SeenArgument& seen = state_.arguments.list.emplace_back(argument_of(facts, tensor));
+    seen.measurement = measurement;
+    seen.measured = Measured::earlier;
+}
+
+void MeasuredSide::add_tensor(const PlannedArgument& facts, const SeenTensor& tensor) {
+    SeenArgument& seen = state_.arguments.list.emplace_back(argument_of(facts, tensor));
     seen.measurement.call = call_.number;
     if (!tensor.facts->is_measurable()) return;
     if (tensor.facts->count != 0 && tensor.address == 0) {
@@ -78,28 +90,17 @@ void MeasuredSide::note_unknown_write() {
 }
 
 void MeasuredSide::add_if_known(const PlannedArgument& facts, const SeenTensor& tensor) {
-    SeenArgument seen;
-    seen.facts = &facts;
-    seen.tensor = tensor.facts;
-    seen.address = tensor.address;
-    seen.requested = requested_;
-    if (point_ != nullptr && take_known(facts, tensor, seen))
-        state_.arguments.list.push_back(std::move(seen));
+    if (point_ == nullptr || !reuse_) return;
+    if (const auto earlier = point_->find(facts, tensor, requested_, call_.run))
+        add_earlier(facts, tensor, *earlier);
 }
 
 bool MeasuredSide::add_if_named(const PlannedArgument& facts) {
     if (point_ == nullptr || !reuse_) return false;
     SeenTensor tensor;
     const auto earlier = point_->find_named(facts, requested_, call_.run, tensor);
-    if (!earlier) return false;
-    SeenArgument& seen = state_.arguments.list.emplace_back();
-    seen.facts = &facts;
-    seen.tensor = tensor.facts;
-    seen.address = tensor.address;
-    seen.requested = requested_;
-    seen.measurement = *earlier;
-    seen.measured = Measured::earlier;
-    return true;
+    if (earlier) add_earlier(facts, tensor, *earlier);
+    return earlier.has_value();
 }
 
 bool MeasuredSide::add_if_kept(const PlannedArgument& facts, const ConstantsOwner& owner) {
@@ -107,14 +108,10 @@ bool MeasuredSide::add_if_kept(const PlannedArgument& facts, const ConstantsOwne
     const std::uint32_t number = measurer_.constants().find(facts, owner);
     if (number == kNotKept) return false;
     const KeptConstants::Kept& kept = measurer_.constants().at(number);
-    SeenArgument& seen = state_.arguments.list.emplace_back();
-    seen.facts = &facts;
-    seen.tensor = &kept.facts;
-    seen.address = kept.address;
-    seen.requested = requested_;
-    seen.measurement.call = kept.call;
-    seen.measurement.kept = number;
-    seen.measured = Measured::earlier;
+    Measurement measurement;
+    measurement.call = kept.call;
+    measurement.kept = number;
+    add_earlier(facts, {kept.address, &kept.facts}, measurement);
     return true;
 }
 
@@ -180,7 +177,13 @@ void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor&
         seen.why_not = WhyNot::other_device;
         return;
     }
-    if (take_known(facts, tensor, seen)) return;
+    if (reuse_) {
+        if (const auto earlier = point_->find(facts, tensor, requested_, call_.run)) {
+            seen.measurement = *earlier;
+            seen.measured = Measured::earlier;
+            return;
+        }
+    }
     const std::optional<Measurement> now = measure_or_wait(tensor);
     if (!now) {
         seen.why_not = WhyNot::no_room;
@@ -189,16 +192,6 @@ void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor&
     seen.measurement = *now;
     seen.measured = Measured::now;
     if (reuse_) point_->remember(facts, tensor, requested_, call_.run, *now);
-}
-
-bool MeasuredSide::take_known(const PlannedArgument& facts, const SeenTensor& tensor,
-                              SeenArgument& seen) const {
-    const auto earlier =
-        reuse_ ? point_->find(facts, tensor, requested_, call_.run) : std::optional<Measurement>();
-    if (!earlier) return false;
-    seen.measurement = *earlier;
-    seen.measured = Measured::earlier;
-    return true;
 }
 
 /// Returns nothing if no room for the result appears within the deadline.

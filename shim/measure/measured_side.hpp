@@ -58,9 +58,10 @@ class MeasuredSide {
     void report_both(const MeasuredCall& call);
 
   private:
+    [[nodiscard]] SeenArgument argument_of(const PlannedArgument& facts, const SeenTensor& tensor) const;
+    void add_earlier(const PlannedArgument& facts, const SeenTensor& tensor, const Measurement& measurement);
     void leave(Next next);
     void pass_on(SeenCall& seen, const MeasuredCall& call);
-    bool take_known(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen) const;
     void measure_there(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen);
     std::optional<Measurement> measure_or_wait(const SeenTensor& tensor);
 

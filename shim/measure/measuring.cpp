@@ -66,15 +66,7 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
             return;
         }
     }
-    // Forget everything that the call wrote first, so that no measurement below reuses an outdated result.
-    for (std::size_t i = 0; when == When::after && i < own.found.size(); ++i) {
-        if (!own.found[i].may_write || own.found[i].kind == CallArgument::Kind::scalar) continue;
-        if (own.tensors[i].facts != nullptr) {
-            side.note_written(own.tensors[i]);
-        } else {
-            side.note_unknown_write();
-        }
-    }
+    if (when == When::after) note_written(side, own);
     if (when == When::after && (result != 0 || plan == nullptr)) side.note_unknown_write();
     add_arguments(side, own, when, result);
     MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);

@@ -62,6 +62,16 @@ StreamPoint* move_to_point_of(ThreadState& state, const OpenCall& call) {
     return own.point;
 }
 
+void note_written(MeasuredSide& side, const CallTensors& own) {
+    for (std::size_t i = 0; i < own.found.size(); ++i) {
+        if (!own.found[i].may_write || own.found[i].kind == CallArgument::Kind::scalar) continue;
+        if (own.tensors[i].facts != nullptr)
+            side.note_written(own.tensors[i]);
+        else
+            side.note_unknown_write();
+    }
+}
+
 MeasuredSide::Next next_at(const SitePlan* plan, const CallTensors& own, const StreamPoint& point) {
     constexpr auto kLaunches = MeasuredSide::Next::any_work;
     if (plan == nullptr || !plan->writes_declared_only || !may_wait()) return kLaunches;

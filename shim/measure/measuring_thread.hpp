@@ -38,6 +38,9 @@ void move_to(MeasuringThread& own, StreamPoint* point);
 /// of the run.
 StreamPoint* move_to_point_of(ThreadState& state, const OpenCall& call);
 
+/// Forgets what was measured of memory that the call wrote, before anything of its side after it is measured.
+void note_written(MeasuredSide& side, const CallTensors& own);
+
 /// Returns what the call does at the point before it. `own` has its arguments.
 MeasuredSide::Next next_at(const SitePlan* plan, const CallTensors& own, const StreamPoint& point);
 

@@ -82,13 +82,7 @@ bool check_after(ThreadState& state, const MeasuredModel& model, const OpenCall&
         if (own.found[i].may_write) look_up(own, model, i);
     MeasuredSide side(thread.side, measurer_of(state), model.api(), call, requested);
     if (!side.at(*thread.point, false)) return true;
-    for (std::size_t i = 0; i < own.found.size(); ++i) {
-        if (!own.found[i].may_write || is_scalar(own.found[i])) continue;
-        if (own.tensors[i].facts != nullptr)
-            side.note_written(own.tensors[i]);
-        else
-            side.note_unknown_write();
-    }
+    note_written(side, own);
     if (result != 0) side.note_unknown_write();
     for (std::size_t i = 0; i < own.found.size(); ++i) {
         if (is_scalar(own.found[i]))

@@ -102,7 +102,7 @@ bool is_short(const SavedPlace& place, const NameRules& rules) {
     return word_of_side(place.side).size() + 3 * (bytes + 1) <= longest_stem(rules);
 }
 
-/// Returns whether this ASCII character stands for itself in a name.
+/// Returns whether a name keeps this ASCII character as it is.
 bool is_plain_ascii(char c, bool portable) {
     return static_cast<unsigned char>(c) >= 0x20 && kNeverPlain.find(c) == std::string_view::npos &&
            !(portable && kNotPortable.find(c) != std::string_view::npos);
