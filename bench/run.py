@@ -30,6 +30,8 @@ from process import BenchError, Process, end_of
 
 # Enough for all threads of a process: the model's, the library's and the driver's.
 CORES = 4
+# Turns of processes that stay take a second, instead of ten for the start of new ones.
+TURNS = 4
 
 
 def describe_machine(torch_python: str) -> dict:
@@ -207,6 +209,7 @@ def measure(group: groups.Group, runner: Runner, repetitions: int, at_most: floa
         turns.start(kept)
         # The first turn does not count, because files and caches are cold.
         turns.take()
+        repetitions *= TURNS if group.together else 1
         for turn in range(1, repetitions + 1):
             began = time.monotonic()
             values.append(turns.take())
