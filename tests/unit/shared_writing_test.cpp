@@ -38,7 +38,7 @@ bool take_all(EventQueue& queue, SharedWriting& writing) {
     }
 }
 
-/// What was written, and by which threads.
+/// What was written, and the threads that wrote it.
 struct Written {
     std::vector<std::uint64_t> numbers;
     std::vector<pthread_t> threads;
