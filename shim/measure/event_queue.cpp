@@ -40,37 +40,29 @@ bool EventQueue::put(const SeenCall& call, SeenArguments& arguments) {
     return true;
 }
 
-EventQueue::Taken EventQueue::at(const Cursor& cursor) const {
-    if (cursor.call == going_.calls.size()) return {};
-    const Entry& entry = going_.calls[cursor.call];
+EventQueue::Taken EventQueue::peek() const {
+    if (next_call_ == going_.calls.size()) return {};
+    const Entry& entry = going_.calls[next_call_];
     return {&entry.call,
-            {going_.arguments.data() + cursor.argument, entry.arguments},
-            {going_.scalars.data() + cursor.scalar, entry.scalars}};
-}
-
-EventQueue::Taken EventQueue::pass(Cursor& cursor) const {
-    const Taken taken = at(cursor);
-    if (taken.call == nullptr) return taken;
-    ++cursor.call;
-    cursor.argument += taken.arguments.size();
-    cursor.scalar += taken.scalars.size();
-    return taken;
+            {going_.arguments.data() + next_argument_, entry.arguments},
+            {going_.scalars.data() + next_scalar_, entry.scalars}};
 }
 
 EventQueue::Taken EventQueue::take() {
-    if (left() == 0) {
+    if (next_call_ == going_.calls.size()) {
         going_.calls.clear();
         going_.arguments.clear();
         going_.scalars.clear();
-        next_ = followed_ = {};
+        next_call_ = next_argument_ = next_scalar_ = 0;
         const std::lock_guard lock(mutex_);
         std::swap(coming_, going_);
     }
-    return pass(next_);
-}
-
-EventQueue::Taken EventQueue::follow() {
-    return pass(followed_);
+    const Taken taken = peek();
+    if (taken.call == nullptr) return taken;
+    ++next_call_;
+    next_argument_ += taken.arguments.size();
+    next_scalar_ += taken.scalars.size();
+    return taken;
 }
 
 }  // namespace aoti_dbg

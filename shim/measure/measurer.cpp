@@ -120,7 +120,6 @@ void* Measurer::run_thread(void* measurer) {
     } catch (...) {
         switch_off("out of memory while writing results");
     }
-    own.writing_.end();
     own.ended_.store(true, std::memory_order_release);
     return nullptr;
 }
@@ -131,28 +130,25 @@ void Measurer::drain() {
         // This flag is read first. Calls, then the end, can arrive while the disk delays the flush of an
         // empty queue.
         const bool was_ending = ending_.load(std::memory_order_acquire);
-        const bool is_new_batch = queue_.left() == 0;
-        if (is_new_batch && !writing_.finish_batch()) return;
         const EventQueue::Taken taken = queue_.take();
         if (taken.call == nullptr) {
-            flush_output(writing_.done());
+            flush_output(done_.load(std::memory_order_relaxed));
             if (was_ending) return;
             nap(rest);
             rest = std::min(rest + rest / 8 + 1, kLongestNap);
             continue;
         }
         rest = kShortestNap;
-        if (is_new_batch) writing_.begin_batch();
-        while (!collector_.begin(taken))
-            if (!writing_.wait_for_progress()) return;
         collect(taken);
+        write(taken);
         if (taken.call->gpu != nullptr) taken.call->gpu->release(taken.call->mark);
-        writing_.take(taken);
+        done_.fetch_add(1, std::memory_order_relaxed);
     }
 }
 
 void Measurer::collect(const EventQueue::Taken& taken) {
     const SeenCall& call = *taken.call;
+    collector_.begin(taken);
     bool complete = collector_.collect(taken);
     fetch_ahead();
     const std::uint64_t waiting_since = complete ? 0 : monotonic_nanoseconds();
@@ -240,11 +236,11 @@ void Measurer::finish() {
     ending_.store(true, std::memory_order_release);
     // The thread has its own deadline for the device, and process exit may already have ended it. While
     // it makes progress, only the disk delays it.
-    std::uint64_t done = writing_.done();
+    std::uint64_t done = done_.load(std::memory_order_relaxed);
     std::uint64_t since = monotonic_nanoseconds();
     while (!ended_.load(std::memory_order_acquire) && monotonic_nanoseconds() - since < 2 * kPatienceAtEnd) {
         nap(kShortestNap);
-        const std::uint64_t now = writing_.done();
+        const std::uint64_t now = done_.load(std::memory_order_relaxed);
         if (now != done) since = monotonic_nanoseconds();
         done = now;
     }

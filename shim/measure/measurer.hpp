@@ -14,7 +14,6 @@
 #include "shim/measure/event_queue.hpp"
 #include "shim/measure/gpu.hpp"
 #include "shim/measure/result_collector.hpp"
-#include "shim/measure/shared_writing.hpp"
 #include "shim/measure/stream_point.hpp"
 #include "shim/tensors/retired_facts.hpp"
 
@@ -115,11 +114,8 @@ class Measurer final : public SessionPart {
     std::atomic<bool> ending_{false};
     std::atomic<bool> ended_{false};
     std::atomic<std::uint64_t> dropped_{0};
-    alignas(kCacheLine) std::atomic<std::uint64_t> written_{0};  // calls that the output wrote out
-    SharedWriting writing_{queue_, [this](const EventQueue::Taken& taken) {
-                               write(taken);
-                               collector_.release(taken.arguments.size());
-                           }};
+    alignas(kCacheLine) std::atomic<std::uint64_t> done_{0};  // calls of the queue that the output received
+    std::atomic<std::uint64_t> written_{0};                   // calls that the output wrote out
 };
 
 /// Gives the session its output of measured calls and findings, and what measures, if the options may request

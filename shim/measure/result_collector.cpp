@@ -1,15 +1,10 @@
 #include "shim/measure/result_collector.hpp"
 
-#include <algorithm>
-
 namespace aoti_dbg {
 namespace {
 
 // A tensor that is reported again mostly comes from the last few calls.
 constexpr std::size_t kRemembered = 256;
-
-// A few runs. More would not stay in the cache until they are written.
-constexpr std::size_t kMostResults = 2048;
 
 }  // namespace
 
@@ -25,26 +20,17 @@ void assign(TensorStatistics& to, const TensorStatistics& from) {
     to.hash = from.hash;
 }
 
-bool ResultCollector::begin(const EventQueue::Taken& taken) {
-    const std::size_t count = taken.arguments.size();
-    const std::uint64_t released = released_.load(std::memory_order_acquire);
-    if (count > ring_.size()) {
-        if (released != next_) return false;
-        ring_.resize(std::max(count, kMostResults));
-    }
-    if (next_ + count - released > ring_.size()) return false;
-    first_ = next_;
-    next_ += count;
-    for (std::size_t i = 0; i < count; ++i)
-        mine(i).state = Gathered::not_yet;
-    return true;
+void ResultCollector::begin(const EventQueue::Taken& taken) {
+    if (results_.size() < taken.arguments.size()) results_.resize(taken.arguments.size());
+    for (Result& result : results_)
+        result.state = Gathered::not_yet;
 }
 
 bool ResultCollector::collect(const EventQueue::Taken& taken) {
     if (taken.call->gpu == nullptr) return true;
     for (std::size_t i = 0; i < taken.arguments.size(); ++i) {
         const SeenArgument& seen = taken.arguments[i];
-        Result& result = mine(i);
+        Result& result = results_[i];
         if (seen.on_host != nullptr || result.state != Gathered::not_yet) continue;
         if (seen.measured != Measured::now && seen.measured != Measured::earlier) continue;
         collect_one(*taken.call->gpu, seen, result);
@@ -56,7 +42,7 @@ bool ResultCollector::collect(const EventQueue::Taken& taken) {
 void ResultCollector::end(const EventQueue::Taken& taken) {
     for (std::size_t i = 0; i < taken.arguments.size(); ++i) {
         const SeenArgument& seen = taken.arguments[i];
-        if (seen.on_host == nullptr && mine(i).state == Gathered::not_yet) give_up_constant(seen);
+        if (seen.on_host == nullptr && results_[i].state == Gathered::not_yet) give_up_constant(seen);
     }
 }
 

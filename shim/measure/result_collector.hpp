@@ -1,13 +1,10 @@
-// Collects what the device sent for the calls of the queue. Collected results wait in a ring until their
-// calls are written, which another thread may do.
+// Collects what the device sent for a call of the queue. Belongs to the drain thread.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "base/cache_line.hpp"
 #include "shim/measure/event_queue.hpp"
 #include "shim/measure/gpu.hpp"
 #include "shim/measure/kept_constants.hpp"
@@ -30,10 +27,8 @@ class ResultCollector {
         std::vector<std::byte> values;
     };
 
-    // The collecting thread calls these.
-
-    /// Makes room for the results of the next call. Returns false while too many others wait.
-    bool begin(const EventQueue::Taken& taken);
+    /// Forgets the results of the last call.
+    void begin(const EventQueue::Taken& taken);
     /// Collects the available results of the call. Returns true when none is missing.
     bool collect(const EventQueue::Taken& taken);
     /// Gives up what is still missing.
@@ -42,15 +37,7 @@ class ResultCollector {
     /// The result of this argument will not arrive. If it is a constant, the next call measures it again.
     void give_up_constant(const SeenArgument& seen);
 
-    // The writing thread calls these.
-
-    /// Returns the result of an argument of the first call that release() has not released.
-    [[nodiscard]] const Result& result(std::size_t argument) const {
-        return ring_[(released_.load(std::memory_order_relaxed) + argument) % ring_.size()];
-    }
-    void release(std::size_t arguments) {
-        released_.store(released_.load(std::memory_order_relaxed) + arguments, std::memory_order_release);
-    }
+    [[nodiscard]] const Result& result(std::size_t argument) const { return results_[argument]; }
 
   private:
     /// The result of a tensor that may be reported again.
@@ -63,17 +50,13 @@ class ResultCollector {
         Requested requested = Requested::nothing;
         TensorStatistics statistics;
     };
-    Result& mine(std::size_t argument) { return ring_[(first_ + argument) % ring_.size()]; }
     void collect_one(Gpu& gpu, const SeenArgument& seen, Result& to);
     /// Returns what the lines add up to, or null if they did not arrive.
     const TensorPartial* collect_lines(Gpu& gpu, const SeenArgument& seen, Result& to);
 
     KeptConstants& constants_;
-    std::vector<Result> ring_;
-    std::uint64_t first_ = 0;                                     // argument of the current call, by number
-    std::uint64_t next_ = 0;                                      // argument of the next call
-    std::vector<Remembered> remembered_;                          // by ticket
-    alignas(kCacheLine) std::atomic<std::uint64_t> released_{0};  // arguments whose calls are written
+    std::vector<Result> results_;         // at least one per argument of the call
+    std::vector<Remembered> remembered_;  // by ticket
 };
 
 }  // namespace aoti_dbg
