@@ -28,41 +28,14 @@ const Name* name_of(ThreadState& state, ring::CallKind kind, const void* functio
 
 }  // namespace
 
-[[gnu::hot]] DriverCall::DriverCall(ring::CallKind kind, const char* label, CUstream stream,
-                                    const Passage& launch, Caller by)
-    : stream_(stream), frame_(by.frame), is_launch_(ring::is_launch(kind)) {
-    const ErrnoKeeper errno_keeper;
-    try {
-        begin(kind, label, launch, by.address);
-    } catch (...) {
-        switch_off("out of memory while recording a launch");
-    }
-}
-
-[[gnu::hot]] CUresult DriverCall::end(CUresult result) {
-    if (result != CUDA_SUCCESS) take_back(launch_);
-    if (!begun_ || !observing()) return result;
-    const ErrnoKeeper errno_keeper;
-    try {
-        ThreadState* const state = thread_state();
-        if (state == nullptr) return result;
-        CompletionMarkers* const markers = markers_of(*state);
-        const std::uint8_t flags =
-            markers == nullptr ? std::uint8_t{0} : mark_launch(*markers, *state, frame_, stream_, result);
-        end_call(*state, frame_, result, flags);
-    } catch (...) {
-        switch_off("out of memory while recording the end of a launch");
-    }
-    return result;
-}
-
 /// Returns null if the call gets no markers.
 CompletionMarkers* DriverCall::markers_of(ThreadState& state) const {
     return g_marking && is_launch_ ? aoti_dbg::markers_of(*state.session) : nullptr;
 }
 
-[[gnu::hot]] void DriverCall::begin(ring::CallKind kind, const char* label, const Passage& launch,
-                                    const void* caller) {
+// Inline, because every launch takes this path.
+[[gnu::always_inline]] inline void DriverCall::begin(ring::CallKind kind, const char* label,
+                                                     const Passage& launch, const void* caller) {
     ThreadState* state = thread_state();
     if (state == nullptr) return;
     close_unwound_calls(*state, frame_);
@@ -97,6 +70,34 @@ CompletionMarkers* DriverCall::markers_of(ThreadState& state) const {
     begun_ = begin_call(*state, start);
     CompletionMarkers* const markers = begun_ ? markers_of(*state) : nullptr;
     if (markers != nullptr) markers->prepare(stream_);
+}
+
+[[gnu::hot]] DriverCall::DriverCall(ring::CallKind kind, const char* label, CUstream stream,
+                                    const Passage& launch, Caller by)
+    : stream_(stream), frame_(by.frame), is_launch_(ring::is_launch(kind)) {
+    const ErrnoKeeper errno_keeper;
+    try {
+        begin(kind, label, launch, by.address);
+    } catch (...) {
+        switch_off("out of memory while recording a launch");
+    }
+}
+
+[[gnu::hot]] CUresult DriverCall::end(CUresult result) {
+    if (result != CUDA_SUCCESS) take_back(launch_);
+    if (!begun_ || !observing()) return result;
+    const ErrnoKeeper errno_keeper;
+    try {
+        ThreadState* const state = thread_state();
+        if (state == nullptr) return result;
+        CompletionMarkers* const markers = markers_of(*state);
+        const std::uint8_t flags =
+            markers == nullptr ? std::uint8_t{0} : mark_launch(*markers, *state, frame_, stream_, result);
+        end_call(*state, frame_, result, flags);
+    } catch (...) {
+        switch_off("out of memory while recording the end of a launch");
+    }
+    return result;
 }
 
 }  // namespace aoti_dbg
