@@ -12,8 +12,9 @@
 #include "shim/runtime/launch_count.hpp"
 #include "shim/runtime/process.hpp"
 
-// The caller's stack pointer before the call, as in the thunk. Debuggers call it the canonical frame address.
-#define AOTI_DBG_CALLER_FRAME (reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa()))
+// The caller's stack pointer before the call, as in the thunk. It is two words above our frame pointer.
+#define AOTI_DBG_CALLER_FRAME \
+    (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*))
 
 namespace aoti_dbg {
 

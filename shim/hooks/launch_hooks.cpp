@@ -155,6 +155,9 @@ __thread Caller t_caller __attribute__((tls_model("initial-exec"))) = {0, nullpt
 /// that a launch that is not recorded needs no stack frame.
 template <auto kHook, typename Describe, typename... Arguments>
 [[gnu::noinline, gnu::hot]] CUresult record_launch(Arguments... arguments) {
+    // After the hook's jump, this function must have a frame pointer: the lines of calls are found through
+    // it.
+    asm volatile("" : : "r"(__builtin_frame_address(0)));
     const Caller by = t_caller;
     auto* const real = real_function<kHook>();
     if (real == nullptr) return kNoDriver;
