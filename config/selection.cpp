@@ -27,7 +27,11 @@ Check default_check(const Options& options, const Levels& levels) {
 }
 
 Treatment treatment_of(const Options& options, std::string_view printed, std::string_view symbol) {
-    Treatment treatment{options.levels, {}, options.runs, options.calls, options.side};
+    Treatment treatment;
+    treatment.levels = options.levels;
+    treatment.runs = options.runs;
+    treatment.calls = options.calls;
+    treatment.side = options.side;
     bool switched_off = false;
     const auto rule = std::find_if(options.rules.begin(), options.rules.end(),
                                    [&](const Rule& each) { return each.kernels.match(printed, symbol); });
@@ -40,15 +44,16 @@ Treatment treatment_of(const Options& options, std::string_view printed, std::st
     }
     if (!options.kernels.match(printed, symbol)) {
         treatment.levels = {};
-        return treatment;
+    } else if (!switched_off) {
+        treatment.check = options.check.value_or(default_check(options, treatment.levels));
     }
-    if (!switched_off) treatment.check = options.check.value_or(default_check(options, treatment.levels));
+    treatment.compute();
     return treatment;
 }
 
 Selected select(const Options& options, const CallPlace& place) {
     const Treatment treatment = treatment_of(options, place.printed, place.symbol);
-    return treatment.wants(place.run, place.call) ? treatment.sides() : Selected{};
+    return treatment.wants(place.run, place.call) ? treatment.sides : Selected{};
 }
 
 bool may_select(const Options& options) {

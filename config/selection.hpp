@@ -25,14 +25,20 @@ struct Treatment {
     Window runs;
     Window calls;
     Side side = Side::both;
+    // Computed from the above, because every call reads them.
+    Selected sides;          // what to do for a call that the windows contain
+    bool wants_any = false;  // something
+    bool wants_all = false;  // the same for every call
 
     /// `run` and `call` count from 0. A call outside of any run has neither, and only an unlimited window
     /// contains it.
     [[nodiscard]] bool wants(std::optional<std::uint64_t> run, std::optional<std::uint64_t> call) const {
-        return (levels.any() || check.any()) && in(runs, run) && in(calls, call);
+        return wants_all || (wants_any && in(runs, run) && in(calls, call));
     }
-    [[nodiscard]] Selected sides() const {
-        return {side == Side::after ? Levels{} : levels, side == Side::before ? Levels{} : levels, check};
+    void compute() {
+        sides = {side == Side::after ? Levels{} : levels, side == Side::before ? Levels{} : levels, check};
+        wants_any = sides.any();
+        wants_all = wants_any && runs.holds_everything() && calls.holds_everything();
     }
 
   private:

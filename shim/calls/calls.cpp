@@ -46,8 +46,8 @@ bool select(ThreadState& state, OpenCall& call) {
         state.counts.children.raise();
         return true;
     }
-    call.sides = treatment.sides();
-    call.is_requested = call.sides.any();
+    call.sides = treatment.sides;
+    call.is_requested = true;
     return true;
 }
 

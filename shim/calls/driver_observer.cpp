@@ -22,6 +22,7 @@ void activate_driver_observers() {
         }
         g_driver_observers.entries.at(count++) = observer;
     }
+    g_driver_observers.tasks = count == 1 ? g_driver_observers.entries[0]->tasks() : nullptr;
     g_driver_observers.count.store(count, std::memory_order_release);
 }
 

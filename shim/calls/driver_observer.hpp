@@ -10,6 +10,7 @@
 #include <span>
 
 #include "shim/calls/driver_event.hpp"
+#include "shim/calls/skipped_runs.hpp"
 
 namespace aoti_dbg {
 
@@ -27,6 +28,9 @@ class DriverObserver {
     [[nodiscard]] virtual DriverKinds kinds() const = 0;
     /// Returns the kinds among them that after() sees.
     [[nodiscard]] virtual DriverKinds kinds_after() const { return kinds(); }
+    /// Returns a counter of tasks. While it is 0, the observer needs only driver calls inside of a call or an
+    /// inspected run. Returns null if it needs all of them.
+    [[nodiscard]] virtual const std::atomic<std::uint32_t>* tasks() const { return nullptr; }
 
     /// The real function is about to be called.
     virtual void before(const DriverEvent& /*event*/, KeptByObserver& /*kept*/) const {}
@@ -49,14 +53,25 @@ inline constexpr std::size_t kMostDriverObservers = 8;
 /// Read by every hook. Filled once, by activate_driver_observers() (runtime/process.hpp).
 struct ActiveDriverObservers {
     std::atomic<std::size_t> count{0};
+    const std::atomic<std::uint32_t>* tasks = nullptr;  // null unless there is one entry, and it has tasks
     std::array<const DriverObserver*, kMostDriverObservers> entries{};
     // By kind: bit n is set if entry n sees calls of that kind.
     std::array<std::uint8_t, kDriverKinds> before{};
     std::array<std::uint8_t, kDriverKinds> after{};
 };
 extern ActiveDriverObservers g_driver_observers;
+/// True if an observer may need driver calls even outside of inspected runs.
+inline bool is_every_driver_call_observed() {
+    if (g_driver_observers.count.load(std::memory_order_acquire) == 0) return false;
+    const std::atomic<std::uint32_t>* const tasks = g_driver_observers.tasks;
+    return tasks == nullptr || tasks->load(std::memory_order_relaxed) != 0;
+}
+/// True if an observer may need the driver call that the thread is about to make.
 inline bool is_driver_observed() {
-    return g_driver_observers.count.load(std::memory_order_acquire) != 0;
+    if (g_driver_observers.count.load(std::memory_order_acquire) == 0) return false;
+    if (is_every_driver_call_observed()) return true;
+    const ThreadState* const state = t_thread_state;
+    return state != nullptr && state->depth != 0 && !in_skipped_run();
 }
 
 /// Passes one driver call to the observers, from its constructor to end().

@@ -28,41 +28,14 @@ const Name* name_of(ThreadState& state, ring::CallKind kind, const void* functio
 
 }  // namespace
 
-[[gnu::hot]] DriverCall::DriverCall(ring::CallKind kind, const char* label, CUstream stream,
-                                    const Passage& launch, Caller by)
-    : stream_(stream), frame_(by.frame), is_launch_(ring::is_launch(kind)) {
-    const ErrnoKeeper errno_keeper;
-    try {
-        begin(kind, label, launch, by.address);
-    } catch (...) {
-        switch_off("out of memory while recording a launch");
-    }
-}
-
-[[gnu::hot]] CUresult DriverCall::end(CUresult result) {
-    if (result != CUDA_SUCCESS) take_back(launch_);
-    if (!begun_ || !observing()) return result;
-    const ErrnoKeeper errno_keeper;
-    try {
-        ThreadState* const state = thread_state();
-        if (state == nullptr) return result;
-        CompletionMarkers* const markers = markers_of(*state);
-        const std::uint8_t flags =
-            markers == nullptr ? std::uint8_t{0} : mark_launch(*markers, *state, frame_, stream_, result);
-        end_call(*state, frame_, result, flags);
-    } catch (...) {
-        switch_off("out of memory while recording the end of a launch");
-    }
-    return result;
-}
-
 /// Returns null if the call gets no markers.
 CompletionMarkers* DriverCall::markers_of(ThreadState& state) const {
     return g_marking && is_launch_ ? aoti_dbg::markers_of(*state.session) : nullptr;
 }
 
-[[gnu::hot]] void DriverCall::begin(ring::CallKind kind, const char* label, const Passage& launch,
-                                    const void* caller) {
+// Inline, because every launch takes this path.
+[[gnu::always_inline]] inline void DriverCall::begin(ring::CallKind kind, const char* label,
+                                                     const Passage& launch, const void* caller) {
     ThreadState* state = thread_state();
     if (state == nullptr) return;
     close_unwound_calls(*state, frame_);
@@ -99,6 +72,34 @@ CompletionMarkers* DriverCall::markers_of(ThreadState& state) const {
     if (markers != nullptr) markers->prepare(stream_);
 }
 
+[[gnu::hot]] DriverCall::DriverCall(ring::CallKind kind, const char* label, CUstream stream,
+                                    const Passage& launch, Caller by)
+    : stream_(stream), frame_(by.frame), is_launch_(ring::is_launch(kind)) {
+    const ErrnoKeeper errno_keeper;
+    try {
+        begin(kind, label, launch, by.address);
+    } catch (...) {
+        switch_off("out of memory while recording a launch");
+    }
+}
+
+[[gnu::hot]] CUresult DriverCall::end(CUresult result) {
+    if (result != CUDA_SUCCESS) take_back(launch_);
+    if (!begun_ || !observing()) return result;
+    const ErrnoKeeper errno_keeper;
+    try {
+        ThreadState* const state = thread_state();
+        if (state == nullptr) return result;
+        CompletionMarkers* const markers = markers_of(*state);
+        const std::uint8_t flags =
+            markers == nullptr ? std::uint8_t{0} : mark_launch(*markers, *state, frame_, stream_, result);
+        end_call(*state, frame_, result, flags);
+    } catch (...) {
+        switch_off("out of memory while recording the end of a launch");
+    }
+    return result;
+}
+
 }  // namespace aoti_dbg
 
 using namespace aoti_dbg;
@@ -114,19 +115,6 @@ struct Launch {
     bool is_graph = false;
     bool is_refused = false;  // the driver will refuse it, so it is not recorded
 };
-
-Launch launch_by(const CUlaunchConfig* config, CUstream (*default_stream)(CUstream), CUfunction function,
-                 void* const* parameters) {
-    if (config == nullptr) return {.is_refused = true};
-    return {.function = function,
-            .stream = default_stream(config->hStream),
-            .parameters = parameters,
-            .config = config};
-}
-
-Launch launch_of(CUgraphExec graph, CUstream stream) {
-    return {.function = graph, .stream = stream, .is_graph = true};
-}
 
 /// The shape of a launch whose function takes it as numbers.
 template <typename... More>
@@ -159,16 +147,24 @@ DriverEvent event_of(const Launch& launch) {
             .launch = launch.config};
 }
 
-/// Calls the real function of a hook with the same arguments, as a recorded launch.
+/// The caller of the hook whose launch record_launch() records. It is not an argument, because a hook reaches
+/// a function that gets its own arguments by a jump.
+__thread Caller t_caller __attribute__((tls_model("initial-exec"))) = {0, nullptr};
+
+/// Calls the real function of a hook with the same arguments, as a recorded launch. It is not inlined, so
+/// that a launch that is not recorded needs no stack frame.
 template <auto kHook, typename Describe, typename... Arguments>
-[[gnu::always_inline]] inline CUresult forward_launch(Describe describe, Caller by, Arguments... arguments) {
-    static_assert(std::is_same_v<decltype(kHook), CUresult (*)(Arguments...)>, "pass the hook's parameters");
+[[gnu::noinline, gnu::hot]] CUresult record_launch(Arguments... arguments) {
+    // After the hook's jump, this function must have a frame pointer: the lines of calls are found through
+    // it.
+    asm volatile("" : : "r"(__builtin_frame_address(0)));
+    const Caller by = t_caller;
     auto* const real = real_function<kHook>();
     if (real == nullptr) return kNoDriver;
     if (!observing()) return real(arguments...);
-    if (in_skipped_run()) return forward<kHook>([=] { return event_of<kHook>(describe()); }, arguments...);
-    const Launch launch = describe();
+    const Launch launch = Describe{}(arguments...);
     if (launch.is_refused) return real(arguments...);
+    if (in_skipped_run()) return forward<kHook>([=] { return event_of<kHook>(launch); }, arguments...);
     Passage passage;
     passage.function = launch.function;
     passage.parameters = launch.parameters;
@@ -188,6 +184,58 @@ template <auto kHook, typename Describe, typename... Arguments>
     return call.end(observed.end(raised(real(arguments...))));
 }
 
+template <auto kHook, typename Describe, typename... Arguments>
+auto recorder_of(CUresult (* /*hook*/)(Arguments...)) {
+    return &record_launch<kHook, Describe, Arguments...>;
+}
+
+/// Returns what the hook calls with its own arguments: a function that records the launch, or the real one if
+/// nothing needs the launch. `Describe` is a function object that turns the arguments into a Launch.
+template <auto kHook, typename Describe>
+[[gnu::always_inline]] inline auto* launch_by(Caller by) {
+    auto* const real =
+        reinterpret_cast<decltype(kHook)>(driver_hook(hook_of<kHook>()).real.load(std::memory_order_acquire));
+    const bool is_needed = observing() && (!in_skipped_run() || is_every_driver_call_observed());
+    if (real != nullptr && !is_needed) return real;
+    t_caller = by;
+    return recorder_of<kHook, Describe>(kHook);
+}
+
+/// A kernel that the hook's arguments describe.
+template <CUstream (*kDefaultStream)(CUstream), bool kIsCooperative>
+struct DescribeKernel {
+    template <typename... Extra>
+    Launch operator()(CUfunction function, unsigned /*grid_x*/, unsigned /*grid_y*/, unsigned /*grid_z*/,
+                      unsigned /*block_x*/, unsigned /*block_y*/, unsigned /*block_z*/,
+                      unsigned /*shared_bytes*/, CUstream stream, void** parameters,
+                      Extra... /*extra*/) const {
+        return {.function = function,
+                .stream = kDefaultStream(stream),
+                .parameters = parameters,
+                .is_cooperative = kIsCooperative};
+    }
+};
+
+/// A kernel that a config describes.
+template <CUstream (*kDefaultStream)(CUstream)>
+struct DescribeConfig {
+    Launch operator()(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                      void** /*extra*/) const {
+        if (config == nullptr) return {.is_refused = true};
+        return {.function = function,
+                .stream = kDefaultStream(config->hStream),
+                .parameters = parameters,
+                .config = config};
+    }
+};
+
+template <CUstream (*kDefaultStream)(CUstream)>
+struct DescribeGraph {
+    Launch operator()(CUgraphExec graph, CUstream stream) const {
+        return {.function = graph, .stream = kDefaultStream(stream), .is_graph = true};
+    }
+};
+
 }  // namespace
 
 AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x,
@@ -196,10 +244,9 @@ AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel(CUfunction function
                                                              unsigned int block_z, unsigned int shared_bytes,
                                                              CUstream stream, void** parameters,
                                                              void** extra) {
-    return forward_launch<cuLaunchKernel>(
-        [=] { return Launch{.function = function, .stream = legacy(stream), .parameters = parameters}; },
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
-        block_y, block_z, shared_bytes, stream, parameters, extra);
+    return launch_by<cuLaunchKernel, DescribeKernel<legacy, false>>(
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(
+        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
 }
 
 AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x,
@@ -208,24 +255,21 @@ AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel_ptsz(CUfunction fun
                                                                   unsigned int block_z,
                                                                   unsigned int shared_bytes, CUstream stream,
                                                                   void** parameters, void** extra) {
-    return forward_launch<cuLaunchKernel_ptsz>(
-        [=] { return Launch{.function = function, .stream = per_thread(stream), .parameters = parameters}; },
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
-        block_y, block_z, shared_bytes, stream, parameters, extra);
+    return launch_by<cuLaunchKernel_ptsz, DescribeKernel<per_thread, false>>(
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(
+        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
 }
 
 AOTI_DBG_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
                                           void** parameters, void** extra) {
-    return forward_launch<cuLaunchKernelEx>([=] { return launch_by(config, legacy, function, parameters); },
-                                            {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, config,
-                                            function, parameters, extra);
+    return launch_by<cuLaunchKernelEx, DescribeConfig<legacy>>(
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(config, function, parameters, extra);
 }
 
 AOTI_DBG_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
                                                void** parameters, void** extra) {
-    return forward_launch<cuLaunchKernelEx_ptsz>(
-        [=] { return launch_by(config, per_thread, function, parameters); },
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, config, function, parameters, extra);
+    return launch_by<cuLaunchKernelEx_ptsz, DescribeConfig<per_thread>>(
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(config, function, parameters, extra);
 }
 
 AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x,
@@ -233,15 +277,9 @@ AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned
                                                    unsigned int block_x, unsigned int block_y,
                                                    unsigned int block_z, unsigned int shared_bytes,
                                                    CUstream stream, void** parameters) {
-    return forward_launch<cuLaunchCooperativeKernel>(
-        [=] {
-            return Launch{.function = function,
-                          .stream = legacy(stream),
-                          .parameters = parameters,
-                          .is_cooperative = true};
-        },
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
-        block_y, block_z, shared_bytes, stream, parameters);
+    return launch_by<cuLaunchCooperativeKernel, DescribeKernel<legacy, true>>(
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(
+        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
 }
 
 AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned int grid_x,
@@ -249,24 +287,17 @@ AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, uns
                                                         unsigned int block_x, unsigned int block_y,
                                                         unsigned int block_z, unsigned int shared_bytes,
                                                         CUstream stream, void** parameters) {
-    return forward_launch<cuLaunchCooperativeKernel_ptsz>(
-        [=] {
-            return Launch{.function = function,
-                          .stream = per_thread(stream),
-                          .parameters = parameters,
-                          .is_cooperative = true};
-        },
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, function, grid_x, grid_y, grid_z, block_x,
-        block_y, block_z, shared_bytes, stream, parameters);
+    return launch_by<cuLaunchCooperativeKernel_ptsz, DescribeKernel<per_thread, true>>(
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(
+        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
 }
 
 AOTI_DBG_EXPORT CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
-    return forward_launch<cuGraphLaunch>([=] { return launch_of(graph, legacy(stream)); },
-                                         {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, graph, stream);
+    return launch_by<cuGraphLaunch, DescribeGraph<legacy>>(
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(graph, stream);
 }
 
 AOTI_DBG_EXPORT CUresult cuGraphLaunch_ptsz(CUgraphExec graph, CUstream stream) {
-    return forward_launch<cuGraphLaunch_ptsz>([=] { return launch_of(graph, per_thread(stream)); },
-                                              {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)}, graph,
-                                              stream);
+    return launch_by<cuGraphLaunch_ptsz, DescribeGraph<per_thread>>(
+        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(graph, stream);
 }

@@ -15,9 +15,8 @@ namespace {
 /// `able` means that the call's tensors can be measured or saved. If a level cannot do that, the name is
 /// printed instead.
 TensorRequest request_of(const Levels& levels, const Check& check, bool able) {
-    TensorRequest tensors = {levels.stats && able, able ? check : Check{}, levels.files && able};
-    tensors.named = levels.names || levels.stats != tensors.printed || levels.files != tensors.saved;
-    return tensors;
+    if (!able) return {.named = levels.any()};
+    return {levels.stats, check, levels.files, levels.names};
 }
 
 /// The request for the inputs or the outputs of a run. PyTorch's filter does not apply to the inputs, so the

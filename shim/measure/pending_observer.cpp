@@ -17,6 +17,10 @@ DriverKinds PendingObserver::kinds() const {
     return ~kinds_of({query_event, allocate, free_host});
 }
 
+const std::atomic<std::uint32_t>* PendingObserver::tasks() const {
+    return &g_pending_points;
+}
+
 void PendingObserver::before(const DriverEvent& event, KeptByObserver& /*kept*/) const {
     switch (event.kind) {
         // These do not move the stream. A wait for the event covers what was launched when it was recorded.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "shim/measure/pending.hpp"
 #include "shim/measure/torch_allocations.hpp"
@@ -49,8 +50,8 @@ std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Requeste
     if (pending_.empty()) g_pending_points.fetch_add(1, std::memory_order_relaxed);
     if (pending_.size() == sent_) waiting_.sequence = next_launch_sequence();
     const Measurement measurement{*ticket, blocks, waiting_.sequence, call, kNotKept};
-    pending_.push_back(
-        {seen.address, facts.covered_bytes, facts.likeness_for(requested), requested, measurement, nullptr});
+    pending_.push_back({seen.address, facts.covered_bytes, facts.likeness_for(requested), requested,
+                        measurement, nullptr, kNoKnown});
     return measurement;
 }
 
@@ -58,11 +59,11 @@ std::optional<Measurement> StreamPoint::find(const PlannedArgument& argument, co
                                              Requested requested, std::uint32_t run) const {
     if (run != known_run_) return std::nullopt;
     // If the allocator is watched, memory has the same contents whatever it is called.
-    const bool by_address = are_allocations_watched();
-    if (!by_address && (argument.name_number == kNone || argument.makes_anew)) return std::nullopt;
-    for (std::size_t i = 0; i < known_names_.size(); ++i) {
-        if (!by_address && known_names_[i] != argument.name_number) continue;
+    const bool by_name = !are_allocations_watched();
+    if (by_name && (argument.name_number == kNone || argument.makes_anew)) return std::nullopt;
+    for (std::size_t i = newest_known_[place_of(seen.address)]; i != kNoKnown; i = known_[i].older) {
         if (!known_[i].is(seen, requested)) continue;
+        if (by_name && known_names_[i] != argument.name_number) continue;
         if (gpu_.is_young(known_[i].measurement.ticket)) return known_[i].measurement;
     }
     return std::nullopt;
@@ -92,7 +93,20 @@ void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& se
     if (!are_allocations_watched() && (argument.name_number == kNone || argument.makes_anew)) return;
     known_names_.push_back(argument.name_number);
     known_.push_back({seen.address, seen.facts->covered_bytes, seen.facts->likeness_for(requested), requested,
-                      measurement, argument.is_whole() ? seen.facts : nullptr});
+                      measurement, argument.is_whole() ? seen.facts : nullptr, kNoKnown});
+    link_known(known_.size() - 1);
+}
+
+void StreamPoint::link_known(std::size_t i) {
+    known_[i].older =
+        std::exchange(newest_known_[place_of(known_[i].address)], static_cast<std::uint16_t>(i));
+}
+
+void StreamPoint::unlink_known(std::size_t i) {
+    std::uint16_t* link = &newest_known_[place_of(known_[i].address)];
+    while (*link != i)
+        link = &known_[*link].older;
+    *link = known_[i].older;
 }
 
 void StreamPoint::note_written(const SeenTensor& seen) {
@@ -107,9 +121,15 @@ void StreamPoint::forget_measured_in(const MemoryPart& memory) {
 }
 
 void StreamPoint::forget_known(std::size_t i) {
-    known_[i] = known_.back();
+    const std::size_t last = known_.size() - 1;
+    unlink_known(i);
+    if (i != last) {
+        unlink_known(last);
+        known_[i] = known_[last];
+        known_names_[i] = known_names_[last];
+        link_known(i);
+    }
     known_.pop_back();
-    known_names_[i] = known_names_.back();
     known_names_.pop_back();
 }
 
@@ -123,6 +143,7 @@ bool StreamPoint::measures(const MemoryPart& memory) const {
 }
 
 void StreamPoint::forget_measured() {
+    if (!known_.empty()) newest_known_.fill(kNoKnown);
     known_.clear();
     known_names_.clear();
     pass();

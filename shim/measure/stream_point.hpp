@@ -3,6 +3,7 @@
 // end of one call and the start of the next are the same point.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -72,7 +73,20 @@ class StreamPoint {
     std::mutex& mutex() { return mutex_; }
 
   private:
+    static constexpr std::size_t kAddressPlaces = 256;
+    static constexpr std::uint16_t kNoKnown = 0xffff;
+    static constexpr std::array<std::uint16_t, kAddressPlaces> no_known() {
+        std::array<std::uint16_t, kAddressPlaces> none{};
+        none.fill(kNoKnown);
+        return none;
+    }
     void forget_known(std::size_t i);
+    /// Takes the known measurement out of the list of those with its address.
+    void unlink_known(std::size_t i);
+    void link_known(std::size_t i);
+    static std::size_t place_of(std::uint64_t address) {
+        return (address >> 8U ^ address >> 14U ^ address >> 21U) % kAddressPlaces;
+    }
 
     /// A tensor and what is measured of it.
     struct Measured {
@@ -82,6 +96,7 @@ class StreamPoint {
         Requested requested = Requested::nothing;
         Measurement measurement;
         const SeenFacts* facts = nullptr;  // of a known one; belongs to the thread of the run
+        std::uint16_t older = kNoKnown;    // of a known one: the next one at the same place
 
         [[nodiscard]] bool is(const SeenTensor& seen, Requested what) const;
         [[nodiscard]] bool overlaps(const MemoryPart& memory) const {
@@ -97,6 +112,8 @@ class StreamPoint {
     std::size_t sent_ = 0;                    // length of the sent prefix of pending_
     std::vector<std::uint32_t> known_names_;  // separate, because every argument searches them
     std::vector<Measured> known_;             // in the same order
+    // By address: the newest known measurement, for a run that calls memory by many names.
+    std::array<std::uint16_t, kAddressPlaces> newest_known_ = no_known();
     std::uint32_t known_run_ = ~0U;
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "shim/calls/skipped_runs.hpp"
 #include "shim/measure/pending.hpp"
 #include "shim/runtime/loaded_object.hpp"
 
@@ -30,7 +31,10 @@ std::atomic<bool> g_reports{false};  // an allocation on CUDA was reported
 void report(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved, Device device) {
     if (bytes > 0 && static_cast<std::uint8_t>(device) == kCuda) {
         if (!g_reports.load(std::memory_order_relaxed)) g_reports.store(true, std::memory_order_relaxed);
-        note_torch_allocation(reinterpret_cast<std::uint64_t>(address), static_cast<std::uint64_t>(bytes));
+        // A skipped run keeps nothing of a measurement, and its calls are not open.
+        if (!in_skipped_run())
+            note_torch_allocation(reinterpret_cast<std::uint64_t>(address),
+                                  static_cast<std::uint64_t>(bytes));
     }
     g_real.load(std::memory_order_relaxed)(address, bytes, allocated, reserved, device);
 }

@@ -134,6 +134,40 @@ std::string wrong_in(const Lines& got, const Lines& expected) {
     return "";
 }
 
+/// The records without findings, which name the first selected run that has them.
+Lines values(const Preloaded& run) {
+    Lines lines = shown(run);
+    for (std::string& line : lines)
+        line.resize(std::min(line.size(), line.find("; [ finding ")));
+    return lines;
+}
+
+/// Windows of AOTI_DBG_RUNS, and the runs among the first three that they select.
+struct RunWindow {
+    const char* text;
+    std::vector<std::size_t> selected;
+};
+const RunWindow kWindows[] = {{"::2", {0, 2}}, {"0", {0}}, {":2", {0, 1}}, {"1:2", {1}}};
+
+TEST_CASE("Skipped runs change no value of selected ones on random call graphs") {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+        const CallProgram program(seed);
+        const ProgramModel model(program);
+        const Variables env = with(environment(seed), {{"AOTI_DBG_LEVEL", "2"}, {"AOTI_DBG_STATS", "full"}});
+        const bool has_new_weights = seed % 5 == 0;  // as victim() says: three more runs follow
+        const std::size_t runs = has_new_weights ? 6 : 3;
+        const RunWindow& window = kWindows[seed / 3 % std::size(kWindows)];
+        std::vector<std::size_t> selected = window.selected;
+        if (has_new_weights && window.text == std::string("::2")) selected.push_back(4);
+        const Preloaded exact(victim(seed, model.path()), with(env, {{"AOTI_DBG_REUSE", "off"}}));
+        const Preloaded some(victim(seed, model.path()), with(env, {{"AOTI_DBG_RUNS", window.text}}));
+        CAPTURE(seed, window.text, program.program(), some.outcome.err);
+        REQUIRE(some.outcome.out == exact.outcome.out);
+        REQUIRE(contains(some.outcome.err, "skipped"));
+        REQUIRE(first_difference(values(some), part_of(values(exact), runs, selected)) == "");
+    }
+}
+
 TEST_CASE("Waiting and reuse show the values of the same moment on random call graphs") {
     std::size_t total = 0;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {

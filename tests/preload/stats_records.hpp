@@ -59,6 +59,17 @@ inline std::vector<std::string> titles_of_run() {
     return titles;
 }
 
+/// The part of `all` that belongs to these runs of a process. All runs have equally many lines.
+inline Lines part_of(const Lines& all, std::size_t runs, const std::vector<std::size_t>& selected) {
+    Lines part;
+    const std::size_t each = all.size() / runs;
+    for (const std::size_t run : selected) {
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(run * each);
+        part.insert(part.end(), begin, begin + static_cast<std::ptrdiff_t>(each));
+    }
+    return part;
+}
+
 /// The titles without those of outputs, which may come at the end of a run.
 inline std::vector<std::string> titles_of(const std::vector<Record>& all) {
     std::vector<std::string> titles;

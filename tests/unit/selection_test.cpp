@@ -235,5 +235,5 @@ TEST_CASE("A treatment gives the same answer, computed once per name") {
     CHECK(treatment.wants(2, 0));
     CHECK_FALSE(treatment.wants(4, 0));
     CHECK_FALSE(treatment.wants(std::nullopt, std::nullopt));
-    CHECK(treatment.sides() == Selected{Levels{true, false, false}, Levels{}});
+    CHECK(treatment.sides == Selected{Levels{true, false, false}, Levels{}});
 }
