@@ -122,7 +122,8 @@ cupti::Status CuptiRecorder::enable() const {
         return status != cupti::kSuccess ? status : api_.enable(Kind::runtime_api);
     }
     enable_all(api_.enable_driver_function, cupti::kDriverFunctions);
-    enable_all(api_.enable_runtime_function, cupti::kRuntimeFunctions);
+    if (!cupti::has_common_correlation(api_))
+        enable_all(api_.enable_runtime_function, cupti::kRuntimeFunctions);
     return cupti::kSuccess;
 }
 

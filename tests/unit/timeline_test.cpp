@@ -227,6 +227,21 @@ TEST_CASE("Each kind of work becomes a line") {
     CHECK(lines.back() == Json::parse(R"({"event": "coverage", "counts": {"spans": 5, "lost": 3}})"));
 }
 
+TEST_CASE("Only a CUPTI that was tried does without the functions of the runtime") {
+    cupti::Api api;
+    CHECK(!cupti::has_common_correlation(api));
+    api.version = [](std::uint32_t* version) {
+        *version = 26;  // CUDA 12.8
+        return cupti::kSuccess;
+    };
+    CHECK(!cupti::has_common_correlation(api));
+    api.version = [](std::uint32_t* version) {
+        *version = 130001;
+        return cupti::kSuccess;
+    };
+    CHECK(cupti::has_common_correlation(api));
+}
+
 TEST_CASE("A time of the wall clock has its ticks, also while the clock changes its speed") {
     TickClock clock;
     CHECK(clock.ticks_at(5) == 5);
