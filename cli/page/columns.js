@@ -12,7 +12,7 @@ function shown(side, member) {
     const tensor = recording.mainTensor(row, side);
     const value = tensor ? tensor[T[member]] : '';
     // A column has room for eight characters.
-    return tensor ? number(value, Math.abs(value) < 0.01 ? 3 : 4) : '';
+    return tensor ? number(value, Math.abs(value) < 0.01 || !recording.hasDetails(row) ? PACKED_DIGITS : 4) : '';
   };
 }
 

@@ -88,6 +88,7 @@ class Recording {
       bytes: column(rows.bytes, length, 0), flags: column(rows.flags, length, 0),
       detail: column(rows.detail, length, -1),
     };
+    this.mainTensors = new MainTensors(data.main, length);
     const diff = data.diff || {};
     this.differences = new Map(list(diff.rows).filter(Array.isArray));
     this.findingsOf = new Map();
@@ -101,6 +102,7 @@ class Recording {
   siteOf(row) { return this.sites[this.columns.site[row]] || {}; }
   kernelOf(row) { return this.kernels[this.siteOf(row).kernel] || {}; }
   modelOf(row) { return this.models[this.siteOf(row).model] || {}; }
+  hasDetails(row) { return Boolean(this.details[this.columns.detail[row]]); }
   detailOf(row) {
     const index = this.columns.detail[row];
     const detail = this.details[index];
@@ -128,6 +130,7 @@ class Recording {
   time(row) { return this.columns.device[row] || this.columns.host[row]; }
 
   labelOf(row, argument) {
+    if (argument < 0) return '';
     const known = list(this.siteOf(row).arguments)[argument] || {};
     return text(known.label) || `argument ${argument}`;
   }
@@ -143,6 +146,7 @@ class Recording {
   // first with Inf, then the first measured.
   mainTensor(row, side) {
     const known = list(this.siteOf(row).arguments);
+    if (!this.hasDetails(row)) return this.mainTensors.tensor(row, side);
     const all = list(this.detailOf(row)[side]);
     const withRole = (roles) => all.filter((one) => roles.includes((known[one[T.argument]] || {}).role || 'unknown'));
     const tensors = SIDE_ROLES[side].map(withRole).find((some) => some.length > 0) || all;

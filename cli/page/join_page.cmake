@@ -3,7 +3,7 @@
 # The command then replaces __DATA__.
 cmake_minimum_required(VERSION 3.22)
 
-set(SCRIPTS format elements data columns selection table charts overview pane kernels main)
+set(SCRIPTS format elements data main_tensors columns selection table charts overview pane kernels main)
 
 function(read_text path variable)
   file(READ ${path} content)

@@ -6,6 +6,7 @@
 
 #include "base/words.hpp"
 #include "cli/page/findings_json.hpp"
+#include "cli/page/main_tensors.hpp"
 #include "cli/page/page_text.hpp"
 #include "cli/page/row_json.hpp"
 #include "serializer/number_text.hpp"
@@ -41,9 +42,10 @@ class PageText {
         std::string text = head_text(rows);
         text += kernels + layouts;
         text += ",\"sites\":{" + site_columns_ + ",\"more\":{";
-        choose_details(rows, most_ - std::min(most_, text.size() + row_columns_.size() + kReserve));
+        fill(rows, most_ - std::min(most_, text.size() + row_columns_.size() + kReserve));
         text += more_ + "}},\"rows\":{" + row_columns_ + ",\"detail\":";
         append_details(rows, text);
+        text += main_tensors_;
         return text + recorded_json(page_, left_out_) + "}";
     }
 
@@ -122,17 +124,35 @@ class PageText {
         if (kept.size() < all) left_out_.push_back(counted(all - kept.size(), "call"));
     }
 
-    /// Gives each row its details until no room is left. Statistics over runs come second.
-    void choose_details(const RowJson& rows, std::size_t room) {
-        std::vector<std::uint32_t> requested = important_;
-        std::erase_if(requested, [&](std::uint32_t row) { return rows.number_of(row) < 0; });
-        details_.resize(chosen_.size());
+    /// Chooses what of the rows fits. Statistics over runs come last.
+    void fill(const RowJson& rows, const std::size_t all_room) {
+        std::size_t room = all_room;
+        if (choose_details(rows, room) != 0) {
+            std::string main_tensors = main_tensors_json(page_, chosen_);
+            // Calls with findings still have details.
+            const bool has_room = main_tensors.size() < all_room / 3 * 2;
+            if (has_room) main_tensors_ = std::move(main_tensors);
+            room = all_room - main_tensors_.size();
+            const std::string calls = counted(choose_details(rows, room), "call");
+            left_out_.push_back(
+                (has_room ? "arguments and most statistics of " : "statistics and arguments of ") + calls +
+                ": events.jsonl has them");
+        }
+        choose_series(rows, room);
+    }
+
+    /// Gives each row its details until no room is left. Returns the number of rows without details.
+    std::size_t choose_details(const RowJson& rows, std::size_t& room) {
+        detailed_ = important_;
+        std::erase_if(detailed_, [&](std::uint32_t row) { return rows.number_of(row) < 0; });
+        more_.clear();
+        details_.assign(chosen_.size(), {});
         std::vector<bool> has_more(page_.rows.sites.size());
         std::size_t taken = 0;
-        for (; has_layouts_ && taken < requested.size(); ++taken) {
-            const std::uint32_t site = page_.rows.rows[requested[taken]].site;
+        for (; has_layouts_ && taken < detailed_.size(); ++taken) {
+            const std::uint32_t site = page_.rows.rows[detailed_[taken]].site;
             std::string more = has_more[site] ? std::string() : rows.more_of_site(site);
-            std::string detail = rows.detail(requested[taken]);
+            std::string detail = rows.detail(detailed_[taken]);
             constexpr std::size_t kOfEach = 16;  // for the name in `more`, and the number of the detail
             const std::size_t cost = more.size() + detail.size() + 2 * kOfEach;
             if (cost > room) break;
@@ -141,18 +161,16 @@ class PageText {
             if (!more.empty())
                 more_ +=
                     (more_.empty() ? "\"" : ",\"") + std::to_string(rows.site_number(site)) + "\":" + more;
-            details_[static_cast<std::size_t>(rows.number_of(requested[taken]))] = std::move(detail);
+            details_[static_cast<std::size_t>(rows.number_of(detailed_[taken]))] = std::move(detail);
         }
-        if (taken < requested.size())
-            left_out_.push_back("statistics and arguments of " + counted(requested.size() - taken, "call") +
-                                ": events.jsonl has them");
-        choose_series(rows, {requested.begin(), requested.begin() + static_cast<std::ptrdiff_t>(taken)},
-                      room);
+        const std::size_t without = detailed_.size() - taken;
+        detailed_.resize(taken);
+        return without;
     }
 
-    void choose_series(const RowJson& rows, const std::vector<std::uint32_t>& requested, std::size_t room) {
+    void choose_series(const RowJson& rows, std::size_t room) {
         std::uint64_t without = 0;
-        for (const std::uint32_t row : requested) {
+        for (const std::uint32_t row : detailed_) {
             const std::string series = rows.series(row);
             if (series.empty()) continue;
             if (series.size() + 1 > room) {
@@ -198,7 +216,9 @@ class PageText {
     std::size_t kernels_ = 0;   // that the page has
     bool has_layouts_ = false;
     std::string more_;
-    std::vector<std::string> details_;  // of the chosen rows; without the closing brace
+    std::string main_tensors_;
+    std::vector<std::uint32_t> detailed_;  // rows that have details
+    std::vector<std::string> details_;     // of the chosen rows; without the closing brace
 };
 
 /// Returns whether there was something to drop.

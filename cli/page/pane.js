@@ -208,7 +208,19 @@ class Pane {
       notes.length > 0 && make('tr', null, make('td', { colspan: 8, class: 'uses' }, notes)));
   }
 
+  // Without details, the pane has the numbers of the table.
+  mainTensors(row) {
+    const rounded = (value) => (typeof value === 'number' ? Number(value.toPrecision(PACKED_DIGITS)) : value);
+    const lines = ['before', 'after'].map((side) => [side, this.recording.mainTensors.tensor(row, side)]).filter(([, tensor]) => tensor)
+      .map(([side, tensor]) => this.numbersOf(side, tensor.map(rounded)));
+    return lines.length > 0 && make('tbody', null, lines);
+  }
+
   tensors(row) {
+    if (!this.recording.hasDetails(row)) {
+      const body = this.mainTensors(row);
+      return body && this.section('One tensor before and after', this.table(body));
+    }
     const detail = this.recording.detailOf(row);
     const known = list(this.recording.siteOf(row).arguments);
     const highest = [...list(detail.before), ...list(detail.after)]
@@ -217,12 +229,15 @@ class Pane {
     for (let index = 0; index <= highest && index < 1000; ++index) bodies.push(this.argument(row, index, known[index] || {}, detail));
     if (bodies.length === 0) return null;
     const isMeasured = list(detail.before).length + list(detail.after).length > 0;
+    return this.section('Arguments',
+      !isMeasured && make('p', { class: 'muted' }, 'This page has no statistics for this call.'), this.table(bodies, isMeasured));
+  }
+
+  table(bodies, hasHead = true) {
     const head = ['', 'Mean', 'Std', 'Min', 'Max', 'Zeros', 'NaN', 'Inf']
       .map((one) => make(one ? 'th' : 'td', { class: one === 'Zeros' ? 'number zeros' : 'number', scope: one ? 'col' : null }, one));
-    return this.section('Arguments',
-      !isMeasured && make('p', { class: 'muted' }, 'This page has no statistics for this call.'),
-      make('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Arguments' },
-        make('table', { class: 'arguments' }, isMeasured && make('thead', null, make('tr', null, head)), bodies)));
+    return make('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Arguments' },
+      make('table', { class: 'arguments' }, hasHead && make('thead', null, make('tr', null, head)), bodies));
   }
 
   runs(row) {

@@ -1,13 +1,12 @@
-// Reads an events.jsonl while its process still writes to it.
+// Prints an events.jsonl while its process still writes to it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "cli/growing_lines.hpp"
+#include "cli/growing_events.hpp"
 #include "cli/show/event_printer.hpp"
-#include "serializer/event_reader.hpp"
 
 namespace aoti_dbg::cli {
 
@@ -19,7 +18,7 @@ class FollowedEvents {
     FollowedEvents(const FollowedEvents&) = delete;
     FollowedEvents& operator=(const FollowedEvents&) = delete;
 
-    [[nodiscard]] bool is_open() const { return lines_.is_open(); }
+    [[nodiscard]] bool is_open() const { return events_.is_open(); }
 
     /// Appends what is new, of a large file some of it. Returns false if nothing is new.
     bool poll(bool is_final, std::string& out);
@@ -27,11 +26,10 @@ class FollowedEvents {
     /// True if events of calls were among them, which only level 2 writes.
     [[nodiscard]] bool has_calls() const { return has_calls_; }
     [[nodiscard]] std::uint64_t shown() const { return printer_.shown(); }
-    [[nodiscard]] std::uint64_t damaged() const { return reader_.notes().damaged; }
+    [[nodiscard]] std::uint64_t damaged() const { return events_.notes().damaged; }
 
   private:
-    GrowingLines lines_;
-    EventReader reader_;
+    GrowingEvents events_;
     EventPrinter printer_;
     bool has_calls_ = false;
 };

@@ -110,6 +110,10 @@ void KernelTimer::add_call(const MeasuredCall& call) {
         begun_.erase(begun);
         has_both_sides_ = true;
     }
+    add_bytes(sum, call);
+}
+
+void KernelTimer::add_bytes(Sum& sum, const MeasuredCall& call) {
     std::uint64_t bytes = 0;
     for (const MeasuredArgument& argument : call.arguments)
         if (argument.tensor != nullptr) bytes += bytes_of(*argument.tensor);
@@ -129,11 +133,28 @@ void KernelTimer::add_events(const std::string& path) {
     warn_of_gaps(path.c_str(), reader.notes());
 }
 
+/// Reads some of a large file, because the user waits for the table. The rest is read the next times.
+void KernelTimer::add_new_bytes(const std::string& path, bool is_final) {
+    constexpr int kMostPolls = 2;
+    std::unique_ptr<GrowingEvents>& events = growing_events_[path];
+    if (events == nullptr) events = std::make_unique<GrowingEvents>(path, ArgumentDetail::facts);
+    if (!events->is_open()) return;
+    for (int polls = 0; polls == 0 || (polls < kMostPolls && events->may_have_more()); ++polls) {
+        events->poll(is_final);
+        for (ReadEvent event; events->next(event);) {
+            const MeasuredCall& call = event.call;
+            if (event.kind == ReadEvent::Kind::call && call.side == EventSide::after && call.nesting == 0)
+                add_bytes(sum_of(host_, site_or_unknown(call).kernel), call);
+        }
+    }
+}
+
 void KernelTimer::add(const std::vector<ProcessFiles>& processes, bool is_final) {
     processes_ = processes.size();
     for (const ProcessFiles& process : processes) {
         if (!process.timeline.empty()) add_timeline(process.timeline, is_final);
-        const bool reads_events = reads_events_ && !process.events.empty();
+        if (is_live_ && !process.events.empty()) add_new_bytes(process.events, is_final);
+        const bool reads_events = !is_live_ && !process.events.empty();
         const Sums others = reads_events ? host_ : Sums();
         if (reads_events) add_events(process.events);
         if (process.ring.empty() || (reads_events && (has_both_sides_ || has_timeline_))) continue;
@@ -150,6 +171,8 @@ KernelTimes KernelTimer::times() const {
     times.copied_ns = copied_ns_;
     if (has_timeline_) times.devices = devices_;
     for (const auto& [name, sum] : has_timeline_ ? device_ : host_) {
+        // The ring overwrote its calls before it was read. The events have only their bytes.
+        if (sum.count == 0) continue;
         KernelTime kernel{name, sum.count, sum.time_ns, sum.sized == 0 ? 0 : sum.bytes / sum.sized};
         // The tensors of a kernel are those of the call that launched it, under the same name.
         if (const auto call = host_.find(name); has_timeline_ && kernel.bytes == 0 && call != host_.end())

@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cli/growing_events.hpp"
 #include "cli/growing_lines.hpp"
 #include "cli/process_files.hpp"
-#include "serializer/event_reader.hpp"
 #include "serializer/timeline_reader.hpp"
 
 namespace aoti_dbg::cli {
@@ -47,8 +47,9 @@ struct KernelTimes {
 /// its memory does not grow with the recording.
 class KernelTimer {
   public:
-    /// Without `reads_events`, host times come from the rings, which are small and have the last calls.
-    explicit KernelTimer(bool reads_events) : reads_events_(reads_events) {}
+    /// With `is_live`, host times come from the rings, which are small and have the last calls. Of the
+    /// events, it reads what is new, for the bytes of the calls.
+    explicit KernelTimer(bool is_live) : is_live_(is_live) {}
 
     /// `is_final`: the processes have ended, so the last lines of their files are complete.
     void add(const std::vector<ProcessFiles>& processes, bool is_final);
@@ -75,14 +76,17 @@ class KernelTimer {
     void add_span(const ReadSpan& span, const TimelineDevice* device);
     void add_ring(const std::string& path);
     void add_events(const std::string& path);
+    void add_new_bytes(const std::string& path, bool is_final);
     void add_call(const MeasuredCall& call);
+    static void add_bytes(Sum& sum, const MeasuredCall& call);
     static Sum& sum_of(Sums& sums, std::string_view name);
 
-    bool reads_events_;
+    bool is_live_;
     bool has_timeline_ = false;
     std::uint64_t processes_ = 0;
     std::map<std::string, std::unique_ptr<Timeline>> timelines_;  // by their paths
     std::set<DevicePeak> devices_;
+    std::map<std::string, std::unique_ptr<GrowingEvents>> growing_events_;  // by their paths
     // Of a ring, by its path and thread.
     std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> last_numbers_;
     Sums device_;

@@ -64,7 +64,7 @@ Result<FoundProcesses> find(const std::string& place) {
 /// Shows the table each second until the programs end or the user quits.
 int show_live(const TopRequest& request) {
     LiveTerminal terminal;
-    KernelTimer timer(false);
+    KernelTimer timer(true);
     for (;;) {
         const Result<FoundProcesses> found = find(request.place);
         // The process may just have ended.
@@ -93,7 +93,7 @@ int top(const TopRequest& request) {
     }
     if (!request.is_json && LiveTerminal::is_possible() && is_any_running(found.value()))
         return show_live(request);
-    KernelTimer timer(true);
+    KernelTimer timer(false);
     timer.add(found.value().processes, true);
     const KernelTimes times = timer.times();
     if (request.is_json) return print(top_json(times, request.limit));

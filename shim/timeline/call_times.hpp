@@ -20,8 +20,7 @@ class CallTimes {
     CallTimes(const CallTimes&) = delete;
     CallTimes& operator=(const CallTimes&) = delete;
 
-    // The thread itself calls these, at the start and the end of each call. Times are in nanoseconds of one
-    // clock.
+    // The thread itself calls these, at the start and the end of each call. All times are of one clock.
     void begin(std::uint64_t now, std::uint64_t seq);
     void end(std::uint64_t now);
 

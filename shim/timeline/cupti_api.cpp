@@ -50,10 +50,17 @@ bool find(void* library, const char* name, Function& function) {
 
 }  // namespace
 
+bool has_common_correlation(const Api& api) {
+    constexpr std::uint32_t kTried = 130000;  // CUDA 13.0
+    std::uint32_t version = 0;
+    return api.version != nullptr && api.version(&version) == kSuccess && version >= kTried;
+}
+
 const Api* find_api() {
     void* const library = open_library();
     if (library == nullptr) return nullptr;
     static Api api;
+    find(library, "cuptiGetVersion", api.version);
     find(library, "cuptiActivityEnableDriverApi", api.enable_driver_function);
     find(library, "cuptiActivityEnableRuntimeApi", api.enable_runtime_function);
     const bool has_all = find(library, "cuptiSubscribe", api.subscribe) &&

@@ -128,10 +128,15 @@ struct Api {
     Status (*next_record)(std::uint8_t* buffer, std::size_t used, Record** record) = nullptr;
     Status (*dropped)(CUctx_st* context, std::uint32_t stream, std::size_t* count) = nullptr;
     Status (*result_string)(Status status, const char** text) = nullptr;
+    Status (*version)(std::uint32_t* version) = nullptr;  // may be null
     // Null before CUDA 12.2 or so. Then all functions are recorded.
     Status (*enable_driver_function)(std::uint32_t function, std::uint8_t enable) = nullptr;
     Status (*enable_runtime_function)(std::uint32_t function, std::uint8_t enable) = nullptr;
 };
+
+/// Returns true if a launch by the runtime has one correlation number with the driver's launch inside it.
+/// Then the functions of the driver are enough.
+bool has_common_correlation(const Api& api);
 
 /// Returns the functions of the CUPTI that the program has loaded. If there is none, loads the one of torch
 /// or of the toolkit. Returns null if no usable CUPTI is found.

@@ -122,7 +122,8 @@ cupti::Status CuptiRecorder::enable() const {
         return status != cupti::kSuccess ? status : api_.enable(Kind::runtime_api);
     }
     enable_all(api_.enable_driver_function, cupti::kDriverFunctions);
-    enable_all(api_.enable_runtime_function, cupti::kRuntimeFunctions);
+    if (!cupti::has_common_correlation(api_))
+        enable_all(api_.enable_runtime_function, cupti::kRuntimeFunctions);
     return cupti::kSuccess;
 }
 
@@ -142,6 +143,7 @@ Obstacle CuptiRecorder::start() {
         disable();
         return refusal(api_, status);
     }
+    output_.note_time();
     has_thread_ = start_own_thread(run_thread, this);
     if (!has_thread_) {
         disable();
@@ -164,6 +166,7 @@ void CuptiRecorder::run() {
     bool is_over = false;
     while (!is_over) {
         is_over = wait_until(finish_, in_nanoseconds(kFlushPeriod));
+        output_.note_time();
         const std::lock_guard lock(mutex_);
         if (is_on_) api_.flush_all(is_over ? cupti::kFlushForced : 0);
     }
@@ -217,7 +220,10 @@ void CuptiRecorder::complete(CUctx_st* context, std::uint32_t stream, std::uint8
                              std::size_t used) {
     std::size_t dropped = 0;
     if (api_.dropped(context, stream, &dropped) != cupti::kSuccess) dropped = 0;
-    if (used != 0 || dropped != 0) output_.take(api_, buffer, used, dropped);
+    if (used != 0 || dropped != 0) {
+        output_.note_time();
+        output_.take(api_, buffer, used, dropped);
+    }
     for (Buffer& one : buffers_)
         if (one.memory.load(std::memory_order_relaxed) == buffer)
             one.is_used.store(false, std::memory_order_release);

@@ -6,6 +6,7 @@
 #include "base/unix_time.hpp"
 #include "shim/calls/session.hpp"
 #include "shim/calls/thread_state.hpp"
+#include "shim/runtime/clock.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/timeline/timeline_part.hpp"
 
@@ -15,7 +16,10 @@ namespace {
 void end_call(const ThreadState& state, const OpenCall& call) {
     if (call.record == nullptr) return;
     const TimedThread* const thread = state.parts.find<TimedThread>();
-    if (thread != nullptr && thread->times != nullptr) thread->times->end(unix_nanoseconds());
+    if (thread == nullptr || thread->times == nullptr) return;
+    // Many calls inside this one may have overwritten its record.
+    const bool is_known = call.record->seq == call.seq && call.record->end_ticks != 0;
+    thread->times->end(is_known ? call.record->end_ticks : ticks());
 }
 
 /// Puts a marker behind the launch that ends.
@@ -43,7 +47,7 @@ void TimelineObserver::before(ThreadState& state, OpenCall& call) const {
     if (part == nullptr) return;
     auto& thread = state.parts.get<TimedThread>();
     if (CallTimes* const times = part->times_of(thread, ring::is_launch(call.kind)); times != nullptr)
-        return times->begin(unix_nanoseconds(), call.seq);
+        return times->begin(call.record->begin_ticks, call.seq);
     MarkerRecorder* const markers = part->markers();
     if (markers == nullptr || !ring::is_launch(call.kind)) return;
     markers->prepare();

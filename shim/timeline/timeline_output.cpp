@@ -58,6 +58,12 @@ void TimelineOutput::take(const cupti::Api& api, std::uint8_t* buffer, std::size
     write(matcher_.take());
 }
 
+void TimelineOutput::note_time() {
+    const TickClock::Moment now = TickClock::now();
+    const std::lock_guard lock(mutex_);
+    clock_.note(now);
+}
+
 void TimelineOutput::describe(const std::vector<TimelineDevice>& devices) {
     std::string lines;
     for (const TimelineDevice& device : devices)
@@ -114,10 +120,12 @@ void TimelineOutput::take_span(const Work& work, DeviceSpan span) {
 
 void TimelineOutput::take_call(const cupti::ApiCall& call) {
     std::uint64_t seq = 0;
+    const std::uint64_t start = clock_.ticks_at(call.start);
+    const std::uint64_t end = clock_.ticks_at(call.end);
     // A new thread may have the identifier of one that ended.
     for (std::size_t i = thread_count_.load(std::memory_order_acquire); i-- > 0 && seq == 0;) {
         const CallTimes* const times = threads_[i].load(std::memory_order_relaxed);
-        if (times->thread() == call.thread) seq = times->find(call.start, call.end);
+        if (times->thread() == call.thread) seq = times->find(start, end);
     }
     matcher_.submitted(call.correlation, seq);
 }

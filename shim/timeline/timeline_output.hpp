@@ -18,6 +18,7 @@
 #include "shim/timeline/call_times.hpp"
 #include "shim/timeline/cupti_api.hpp"
 #include "shim/timeline/span_matcher.hpp"
+#include "shim/timeline/tick_clock.hpp"
 
 namespace aoti_dbg {
 
@@ -35,6 +36,9 @@ class TimelineOutput {
     /// Returns the log of calls for a thread that begins to make calls. Returns null if there are too many
     /// threads. `now` is in nanoseconds since the epoch.
     CallTimes* add_thread(std::uint32_t thread, std::uint64_t now);
+
+    /// Call this before take(), if calls were timed with ticks.
+    void note_time();
 
     /// Takes the records of one buffer. CUPTI dropped `dropped` records before it.
     void take(const cupti::Api& api, std::uint8_t* buffer, std::size_t used, std::size_t dropped);
@@ -66,6 +70,7 @@ class TimelineOutput {
     std::mutex mutex_;
     MappedText text_;
     SpanMatcher matcher_;
+    TickClock clock_;
     std::unordered_map<std::string, std::string> names_;
     bool is_closed_ = false;
     bool is_full_ = false;

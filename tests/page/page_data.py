@@ -175,6 +175,18 @@ def large(rows: int = 100_000) -> dict:
     return data
 
 
+def main_tensors() -> dict:
+    """The example, without details of its later calls. The numbers are 0.5, 1, -Inf and an unknown one."""
+    data = example()
+    rows = len(data["rows"]["site"])
+    data["details"] = data["details"][:10]
+    data["rows"]["detail"] = [row if row < 10 else -1 for row in range(rows)]
+    data["recorded"].update(left_out=[f"arguments and most statistics of {rows - 10} calls: events.jsonl has them"])
+    data["main"] = {"before": {"numbers": "/" * 12 * rows, "nan": {"rle": [-1, rows]}, "inf": {"rle": [-1, rows]}},
+                    "after": {"numbers": "PwAP4A/4A///" * rows, "nan": {"rle": [0, rows - 1, 3, 1]}, "inf": {"rle": [0, rows]}}}
+    return data
+
+
 def hostile() -> dict:
     """The two ranks, with each text replaced by one that would break a careless page."""
     keep = {"format", "state", "side", "role", "time", "start_ns"}

@@ -76,6 +76,13 @@ class Page(PageCase):
         self.browser.driver.back()
         self.browser.wait(lambda: "(buf11" in self.browser.one(".source .here").text, "the call before")
 
+    def test_a_call_without_details_has_the_numbers_of_one_tensor(self):
+        self.browser.open(self.page("main_tensors"), "#row=12")
+        selected = self.browser.one(SELECTED)
+        self.assertEqual([selected.find_element("css selector", f".of-after-{name}").text for name in ("mean", "max", "nan")], ["0.5", "–", "0"])
+        self.assertEqual(selected.find_element("css selector", ".of-before-mean").text, "")
+        self.assertEqual(self.browser.texts("#pane .arguments td"), ["", "after", "0.5", "1", "-Inf", "–", "–", "0", "0"])
+
     def test_search_and_filters(self):
         self.browser.open(self.page("two_ranks"))
         self.browser.one("#search").send_keys("soft")

@@ -35,7 +35,7 @@ TEST_CASE("Spans that arrive later count, each of them once") {
     const test::TempFolder folder;
     ProcessFiles process;
     process.timeline = folder.path() / "timeline.jsonl";
-    KernelTimer timer(false);
+    KernelTimer timer(true);
     std::string lines = span_of("first", 5);
     write(process.timeline, lines);
     // The last line may be incomplete until a second look finds the same.
@@ -76,7 +76,7 @@ TEST_CASE("The peak of a kernel is that of its devices, weighted by its time on 
     const test::TempFolder folder;
     ProcessFiles process;
     process.timeline = folder.path() / "timeline.jsonl";
-    KernelTimer timer(false);
+    KernelTimer timer(true);
     std::string lines = kDevices + work_of("first", "kernel", 30, 0);
     write(process.timeline, lines);
     for (int looks = 0; looks < 3; ++looks)
@@ -95,6 +95,71 @@ TEST_CASE("The peak of a kernel is that of its devices, weighted by its time on 
     CHECK(peak_of(times, "(set)") == Approx(128e9));
     const std::set<DevicePeak> used = {{"fast", 256e9}, {"slow", 128e9}, {"unknown", 0}};
     CHECK(times.devices == used);
+}
+
+const std::string kDefinitions =
+    R"({"event":"header","format":"aoti-dbg-events","version":1,"pid":1})"
+    "\n"
+    R"({"event":"site","id":1,"kernel":"add","symbol":"add","kind":"op","number":4,"line":321})"
+    "\n"
+    R"({"event":"argument","id":2,"label":"buf0","fqn":"","parameter":"","position":0,"role":"writes"})"
+    "\n"
+    R"({"event":"tensor","id":3,"dtype":"float32","device":"cuda:0","layout":"strided","sizes":[8],"strides":[1],)"
+    R"("contiguous":true,"storage_offset":0,"storage_bytes":32})"
+    "\n"
+    R"({"event":"tensor","id":4,"dtype":"float32","device":"cuda:0","layout":"strided","sizes":[4],"strides":[1],)"
+    R"("contiguous":true,"storage_offset":0,"storage_bytes":16})"
+    "\n";
+
+std::string call_with(int tensor, const char* side = "after") {
+    return std::string(R"({"event":"call","side":")") + side +
+           R"(","kernel":"add","site":1,"run":0,"call":0,"seq":1,"time_ns":5,"thread":1,"arguments":[{"label":)"
+           R"("buf0","argument":2,"tensor":)" +
+           std::to_string(tensor) + "}]}\n";
+}
+
+std::uint64_t bytes_of(const KernelTimer& timer, std::string_view kernel) {
+    for (const KernelTime& one : timer.times().kernels)
+        if (one.name == kernel) return one.bytes;
+    return 0;
+}
+
+TEST_CASE("The bytes of a call are known while its process runs") {
+    const test::TempFolder folder;
+    ProcessFiles process;
+    process.timeline = folder.path() / "timeline.jsonl";
+    process.events = folder.path() / "events.jsonl";
+    write(process.timeline, span_of("add", 5) + span_of("other", 5));
+    std::string lines = kDefinitions + call_with(3) + call_with(4, "before");
+    write(process.events, lines);
+    KernelTimer timer(true);
+    for (int looks = 0; looks < 3; ++looks)
+        timer.add({process}, false);
+    CHECK(bytes_of(timer, "add") == 32);
+    CHECK(bytes_of(timer, "other") == 0);
+    lines += call_with(4) + "damaged\n";
+    write(process.events, lines);
+    for (int looks = 0; looks < 3; ++looks)
+        timer.add({process}, false);
+    CHECK(bytes_of(timer, "add") == 24);
+    lines += call_with(4);
+    write(process.events, lines);
+    timer.add({process}, true);
+    // As for an ended process.
+    KernelTimer ended(false);
+    ended.add({process}, true);
+    CHECK(bytes_of(timer, "add") == bytes_of(ended, "add"));
+    CHECK(bytes_of(timer, "add") == 21);
+}
+
+TEST_CASE("A kernel of the events that no ring or timeline has does not count") {
+    const test::TempFolder folder;
+    ProcessFiles process;
+    process.events = folder.path() / "events.jsonl";
+    write(process.events, kDefinitions + call_with(3));
+    KernelTimer timer(true);
+    timer.add({process}, true);
+    CHECK(timer.times().kernels.empty());
 }
 
 TEST_CASE("The table shows each kind of device, and the share of its peak that a kernel reaches") {

@@ -127,6 +127,13 @@ TEST_CASE("A number has five digits, and one that is not finite is a string") {
     CHECK(list == R"([1,null,"NaN"])");
 }
 
+std::string repeated(const std::string& text, std::size_t count) {
+    std::string all;
+    for (; count > 0; --count)
+        all += text;
+    return all;
+}
+
 TEST_CASE("A page keeps its limit and says what it leaves out") {
     const Recording recording;
     recording.write(many_calls(5000));
@@ -144,6 +151,13 @@ TEST_CASE("A page keeps its limit and says what it leaves out") {
         CHECK(data["recorded"]["left_out"].empty() == has_all);
         CHECK(has_all == (most == 4'000'000U));
         CHECK(data["details"].size() == static_cast<std::size_t>(*std::ranges::max_element(detail) + 1));
+        // Where it fits, the table then has numbers in each row: four, of three characters each.
+        CHECK(data.contains("main") == (most == 250'000U));
+        if (!data.contains("main")) continue;
+        CHECK(data["main"]["before"]["numbers"].get<std::string>() == repeated("////////////", calls));
+        CHECK(data["main"]["after"]["numbers"].get<std::string>().size() == 12 * calls);
+        CHECK(test::column(data["main"]["after"]["nan"]) == std::vector<std::int64_t>(calls));
+        CHECK(data["details"].size() > 0);
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include "shim/timeline/call_times.hpp"
 #include "shim/timeline/span_matcher.hpp"
+#include "shim/timeline/tick_clock.hpp"
 #include "shim/timeline/timeline_output.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/in_child.hpp"
@@ -224,6 +225,66 @@ TEST_CASE("Each kind of work becomes a line") {
     CHECK(spans[4]["kind"] == "set");
     CHECK(spans[4]["seq"] == 0);
     CHECK(lines.back() == Json::parse(R"({"event": "coverage", "counts": {"spans": 5, "lost": 3}})"));
+}
+
+TEST_CASE("Only a CUPTI that was tried does without the functions of the runtime") {
+    cupti::Api api;
+    CHECK(!cupti::has_common_correlation(api));
+    api.version = [](std::uint32_t* version) {
+        *version = 26;  // CUDA 12.8
+        return cupti::kSuccess;
+    };
+    CHECK(!cupti::has_common_correlation(api));
+    api.version = [](std::uint32_t* version) {
+        *version = 130001;
+        return cupti::kSuccess;
+    };
+    CHECK(cupti::has_common_correlation(api));
+}
+
+TEST_CASE("A time of the wall clock has its ticks, also while the clock changes its speed") {
+    TickClock clock;
+    CHECK(clock.ticks_at(5) == 5);
+    constexpr std::uint64_t kMs = 1'000'000;
+    clock.note({1000 * kMs, 7000 * kMs});
+    clock.note({1040 * kMs, 7020 * kMs});
+    clock.note({1070 * kMs, 7040 * kMs});
+    CHECK(clock.ticks_at(7000 * kMs) == 1000 * kMs);
+    CHECK(clock.ticks_at(7005 * kMs) == 1010 * kMs);
+    CHECK(clock.ticks_at(7020 * kMs) == 1040 * kMs);
+    CHECK(clock.ticks_at(7030 * kMs) == 1055 * kMs);
+    // Around the moments, their speed holds.
+    CHECK(clock.ticks_at(7042 * kMs) == 1073 * kMs);
+    CHECK(clock.ticks_at(6995 * kMs) == 990 * kMs);
+    // The clock was set back.
+    clock.note({1080 * kMs, 6000 * kMs});
+    CHECK(clock.ticks_at(5990 * kMs) == 1065 * kMs);
+}
+
+TEST_CASE("Moments close together do not replace old ones, and old ones make room") {
+    TickClock clock;
+    constexpr std::uint64_t kMs = 1'000'000;
+    clock.note({0, 1000 * kMs});
+    clock.note({100 * kMs, 1050 * kMs});
+    for (std::uint64_t i = 0; i < 5000; ++i)
+        clock.note({100 * kMs + i * 1000, 1050 * kMs + i * 1000});
+    CHECK(clock.ticks_at(1025 * kMs) == 50 * kMs);
+    for (std::uint64_t i = 1; i < 5000; ++i)
+        clock.note({200 * kMs + i * 30 * kMs, 1150 * kMs + i * 10 * kMs});
+    CHECK(clock.ticks_at(1150 * kMs + 4990 * 10 * kMs + kMs) == 200 * kMs + 4990 * 30 * kMs + 3 * kMs);
+}
+
+TEST_CASE("The clocks of this machine agree between two moments") {
+    TickClock clock;
+    clock.note(TickClock::now());
+    usleep(20'000);
+    const TickClock::Moment middle = TickClock::now();
+    usleep(20'000);
+    clock.note(TickClock::now());
+    const std::uint64_t found = clock.ticks_at(middle.unix_ns);
+    const std::uint64_t apart = found > middle.ticks ? found - middle.ticks : middle.ticks - found;
+    // A machine may interrupt all readings of a moment, but not for long.
+    CHECK(apart < 10'000'000);
 }
 
 TEST_CASE("No file is written over") {
