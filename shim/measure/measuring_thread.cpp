@@ -65,9 +65,12 @@ StreamPoint* move_to_point_of(ThreadState& state, const OpenCall& call) {
 void note_written(MeasuredSide& side, const CallTensors& own) {
     for (std::size_t i = 0; i < own.found.size(); ++i) {
         if (!own.found[i].may_write || own.found[i].kind == CallArgument::Kind::scalar) continue;
+        // An op that creates no tensor for an optional result writes nothing there. What it allocates is
+        // reported.
+        const bool is_created = own.found[i].only_after || own.found[i].facts->role == Role::makes;
         if (own.tensors[i].facts != nullptr)
             side.note_written(own.tensors[i]);
-        else
+        else if (!is_created || !are_allocations_watched())
             side.note_unknown_write();
     }
 }
