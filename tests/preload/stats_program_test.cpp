@@ -41,6 +41,8 @@ class ProgramModel {
 Variables environment(std::uint64_t seed) {
     Variables env;
     if (seed % 2 == 1) env.insert({"FAKE_TORCH_SCRATCH", "1"});
+    // As with PyTorch, each run gets the addresses of the one before.
+    if (seed % 4 != 3) env.insert({"FAKE_TORCH_LOWEST", "1"});
     switch (seed / 2 % 4) {
         case 0:
             break;
