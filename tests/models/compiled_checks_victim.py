@@ -5,14 +5,14 @@ Prints each result, or the exception. Most cases have no kernel that needs a com
 
 from __future__ import annotations
 
-import gc
 import sys
 
-import torch
-from torch.fx.experimental.proxy_tensor import make_fx
+import quick_imports
 
-# Garbage collection at exit then skips imported objects. They would take a quarter of this program's time.
-gc.freeze()
+with quick_imports.uncollected():
+    import torch
+    import torch._inductor.compile_fx  # as torch.compile does
+    from torch.fx.experimental.proxy_tensor import make_fx
 
 
 def attempt(case: str, function, *inputs) -> None:

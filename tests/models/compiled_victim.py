@@ -6,7 +6,6 @@ two runs can be compared as text. It must not use the library.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 import signal
@@ -14,10 +13,11 @@ import sys
 import threading
 import traceback
 
-import torch
+import quick_imports
 
-# Garbage collection at exit then skips imported objects. They would take a quarter of this program's time.
-gc.freeze()
+with quick_imports.uncollected():
+    import torch
+    import torch._inductor.compile_fx  # as torch.compile does
 
 device = sys.argv[1]
 

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import secrets
 
-import torch
+import quick_imports
+
+with quick_imports.uncollected():
+    import torch
 
 import models
 import victim

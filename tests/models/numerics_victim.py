@@ -7,16 +7,16 @@ Then `changed`: a model with another op. With a folder as argument, it also writ
 from __future__ import annotations
 
 import copy
-import gc
 import pathlib
 import sys
 
-import torch
-import torch.nn.functional as F
-from torch import nn
+import quick_imports
 
-# Garbage collection at exit then skips imported objects. They would take a quarter of this program's time.
-gc.freeze()
+with quick_imports.uncollected():
+    import torch
+    import torch._inductor.compile_fx  # as torch.compile does
+    import torch.nn.functional as F
+    from torch import nn
 
 
 class Activation(nn.Module):

@@ -13,7 +13,10 @@ import hashlib
 import pathlib
 import sys
 
-import torch
+import quick_imports
+
+with quick_imports.uncollected():
+    import torch
 
 import random_checks
 import random_custom_ops

@@ -6,15 +6,15 @@ Prints a digest of each case's results, and what Dynamo counted. It must not use
 from __future__ import annotations
 
 import ctypes
-import gc
 import hashlib
 import sys
 
-import torch
-from torch._dynamo.utils import counters
+import quick_imports
 
-# Garbage collection at exit then skips imported objects. They would take a quarter of this program's time.
-gc.freeze()
+with quick_imports.uncollected():
+    import torch
+    import torch._inductor.compile_fx  # as torch.compile does
+    from torch._dynamo.utils import counters
 
 device = sys.argv[1]
 

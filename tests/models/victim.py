@@ -8,7 +8,6 @@ printer's lines.
 from __future__ import annotations
 
 import ctypes
-import gc
 import hashlib
 import json
 import multiprocessing
@@ -20,15 +19,15 @@ import tempfile
 import threading
 import zipfile
 
-import torch
+import quick_imports
+
+with quick_imports.uncollected():
+    import torch
 
 import bugs
 import models
 import packages
 import support
-
-# Garbage collection at exit then skips imported objects. They would take a quarter of this program's time.
-gc.freeze()
 
 libc = ctypes.CDLL(None)
 
