@@ -11,6 +11,7 @@ import quick_imports
 
 with quick_imports.uncollected():
     import torch
+with quick_imports.uncollected(freeze=False):
     import torch._inductor.compile_fx  # as torch.compile does
     from torch.fx.experimental.proxy_tensor import make_fx
 

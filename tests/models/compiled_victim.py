@@ -17,6 +17,7 @@ import quick_imports
 
 with quick_imports.uncollected():
     import torch
+with quick_imports.uncollected(freeze=False):
     import torch._inductor.compile_fx  # as torch.compile does
 
 device = sys.argv[1]

@@ -14,6 +14,7 @@ import quick_imports
 
 with quick_imports.uncollected():
     import torch
+with quick_imports.uncollected(freeze=False):
     import torch._inductor.compile_fx  # as torch.compile does
     import torch.nn.functional as F
     from torch import nn

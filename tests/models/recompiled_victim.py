@@ -13,6 +13,7 @@ import quick_imports
 
 with quick_imports.uncollected():
     import torch
+with quick_imports.uncollected(freeze=False):
     import torch._inductor.compile_fx  # as torch.compile does
     from torch._dynamo.utils import counters
 
