@@ -45,7 +45,7 @@ class Group:
     needs_torch: bool
     variants: tuple[Variant, ...]
     room: int = 0  # bytes that a process may leave; such a group is measured in each place
-    # The processes of a turn start together, and then measure one after the other. Their command has {ready}.
+    # A variant has one process for all turns, started together with the others. Its command has {answers}.
     together: bool = False
 
 
@@ -58,7 +58,6 @@ _LEVEL_3 = {"AOTI_DBG_LEVEL": "3", "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OU
 _ALL = {**_LEVEL_3, "AOTI_DBG_SCOPE": "all"}
 _ONE_CAPTURED = {"AOTI_DBG_CAPTURE": "*", "AOTI_DBG_RUNS": "0", "AOTI_DBG_CALLS": "10",
                  "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OUT": "{scratch}/out"}  # fmt: skip
-_TIMELINE = {"AOTI_DBG_TIMELINE": "1", "AOTI_DBG_OUT": "{scratch}/out"}
 # Calls are inspected, but none is selected.
 _NOTHING_SELECTED = {**_LEVEL_3, "AOTI_DBG_KERNELS": "no such kernel"}
 # The same, but the library follows each call to its end, because a nested call might be selected.
@@ -99,14 +98,12 @@ def _model(package: str, device: str, length: str = "{seconds}") -> tuple[str, .
 def _transformer(device: str) -> tuple[Variant, ...]:
     """Options that the family cost does not have."""
     released = _model("transformer-released", device)
-    timeline = Variant("timeline (AOTI_DBG_TIMELINE=1)", released, True, {**_ONE_THREAD, **_TIMELINE}, limit=(RATIO, 1.15))
     on_gpu = device == "cuda"
     return (
         Variant("as released", released, False, _ONE_THREAD),
         Variant(_FILTER, released, True, {**_ONE_THREAD, **_NOTHING_SELECTED}, limit=(RATIO, 1.01) if on_gpu else None),
         Variant("one call of the first run captured", released, True, {**_ONE_THREAD, **_ONE_CAPTURED},
                 limit=(RATIO, 1.1) if on_gpu else None),
-        *([timeline] if on_gpu else []),
         Variant("PyTorch's printer, level 3 into a file", _model("transformer-printer", device), False, _ONE_THREAD),
     )
 
@@ -133,17 +130,19 @@ def _armed(device: str) -> tuple[Variant, ...]:
 
 
 # The targets of what each option costs, in the order of the rows of _cost. A 1 GiB tensor has only bandwidth to pay.
-_TARGETS = {"level 0": 1.0, "names": 1.03, "armed": 1.05, "nan": 1.15, "statistics": 1.3, "bits": 2.0}
+_TARGETS = {"level 0": 1.0, "names": 1.03, "armed": 1.05, "nan": 1.15, "statistics": 1.3, "bits": 2.0, "timeline": 1.15}
 _TARGETS_1_GIB = {"level 0": 1.0, "statistics": 2.2, "everything": 2.2}
 
 
 def _cost(model: str, device: str, length: str, printer_length: str, targets: dict) -> tuple[Variant, ...]:
     """Lengths are rounds times runs, which limits the output."""
-    released = _model(f"{model}-released", device, "turn:{ready}:" + length)
-    printer = _model(f"{model}-statistics", device, "turn:{ready}:" + printer_length)
+    released = _model(f"{model}-released", device, "turns:{{answers}}:" + length)
+    printer = _model(f"{model}-statistics", device, "turns:{{answers}}:" + printer_length)
     files = {**_ONE_THREAD, "AOTI_DBG_LOG": "{scratch}/log", "AOTI_DBG_OUT": "{scratch}/out"}
     level_2 = {**files, "AOTI_DBG_LEVEL": "2"}
     limit = {option: (PAIRED, target) for option, target in targets.items()}.get
+    timeline = Variant("timeline (AOTI_DBG_TIMELINE=1)", released, True, {**files, "AOTI_DBG_TIMELINE": "1"},
+                       limit=limit("timeline"))
     blocking = Variant("CUDA_LAUNCH_BLOCKING=1", released, False, {**_ONE_THREAD, "CUDA_LAUNCH_BLOCKING": "1"})
     return (
         Variant("as released", released, False, _ONE_THREAD),
@@ -157,7 +156,9 @@ def _cost(model: str, device: str, length: str, printer_length: str, targets: di
                 True, True, limit("everything")),
         Variant("hashes for diff (AOTI_DBG_RECORD=bits)", released, True, {**files, "AOTI_DBG_RECORD": "bits"},
                 limit=limit("bits")),
-        *([blocking] if device == "cuda" else []),
+        Variant("statistics of the first run only (AOTI_DBG_RUNS=:1)", released, True, {**level_2, "AOTI_DBG_RUNS": ":1"},
+                True),
+        *([timeline, blocking] if device == "cuda" else []),
         Variant("PyTorch's printer, level 2 into a file", printer, False, _ONE_THREAD),
     )  # fmt: skip
 
@@ -218,11 +219,11 @@ GROUPS = (
     Group("cost-cpu:pointwise", "Cost: relu(x) * 2 + 1 on 64 MiB of fp32, on one CPU thread, a run", "ms", False, True,
           _cost("pointwise", "cpu", "30x1", "10x1", {}), together=True),
     Group("cost:transformer", "Cost: transformer of 8 layers, fp16, width 512, batch 4 of 128 tokens, on the GPU, a run",
-          "ms", True, True, _cost("transformer", "cuda", "21x20", "3x4", _TARGETS), together=True),
+          "ms", True, True, _cost("transformer", "cuda", "16x20", "3x4", _TARGETS), together=True),
     Group("cost:bert", "Cost: BERT of 6 layers, fp16, width 512, batch 4 of 128 tokens, on the GPU, a run", "ms", True,
-          True, _cost("bert", "cuda", "21x20", "3x4", _TARGETS), together=True),
+          True, _cost("bert", "cuda", "16x20", "3x4", _TARGETS), together=True),
     Group("cost:pointwise", "Cost: relu(x) * 2 + 1 on 1 GiB of fp32, on the GPU, a run", "ms", True, True,
-          _cost("pointwise", "cuda", "21x20", "3x4", _TARGETS_1_GIB), together=True),
+          _cost("pointwise", "cuda", "16x20", "3x4", _TARGETS_1_GIB), together=True),
     Group("transformer-cpu", "Transformer of 2 layers, fp32, width 64, on one CPU thread, a run", "us", False, True,
           _transformer("cpu")),
     Group("empty-kernels", "Loop of empty kernels on the GPU, CUDA runtime, a launch", "us", True, False, (

@@ -1,9 +1,10 @@
 // Times one run of an AOTInductor package in a C++ program on LibTorch. It must not use the library.
 //   model_bench PACKAGE.pt2 cpu|cuda float|half|tokens LENGTH D0 [D1...]
 // D0, D1, ... is the input's shape. LENGTH is seconds, or ROUNDSxRUNS where each run leaves much behind. A
-// round ends with a device synchronization, and the program prints the median. turn:FD:ROUNDSxRUNS warms up,
-// writes a line to FD and measures only when a line arrives on standard input. each:RUNS gives each run its
-// own input without warm-up and prints the start time. apart:RUNS also gives each run its own directory.
+// round ends with a device synchronization, and the program prints the median. turns:FD:ROUNDSxRUNS writes
+// 0 to FD when it is ready, and then the mean of a turn for each line on standard input. each:RUNS gives each
+// run its own input without warm-up and prints the start time. apart:RUNS also gives each run its own
+// directory.
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
@@ -64,29 +65,41 @@ at::ScalarType type_named(const char* name) {
     return std::strcmp(name, "half") == 0 ? at::kHalf : at::kFloat;
 }
 
-/// Lets the processes of a turn start together and measure alone.
-void wait_for_turn(int ready) {
-    if (write(ready, "\n", 1) != 1 || std::getchar() == EOF) throw std::runtime_error("no turn");
+/// Measures once for each line on standard input. The first half of the rounds fills the library's queues, as
+/// in a program that runs for long, and does not count. Queues make the rest uneven, so its mean counts.
+template <typename Round>
+void take_turns(int answers, int rounds, int runs, Round round) {
+    const int counted = rounds - rounds / 2;
+    for (double mean = 0; dprintf(answers, "%.2f\n", mean) > 0 && std::getchar() != EOF;) {
+        for (int i = counted; i < rounds; ++i)
+            round();
+        const bench::Clock::time_point start = bench::Clock::now();
+        for (int i = 0; i < counted; ++i)
+            round();
+        mean = bench::nanoseconds_since(start) / counted / runs;
+    }
 }
 
-double time_runs(Model& model, const char* length) {
+void time_runs(Model& model, const char* length) {
     const bool cuda = model.cuda;
     const at::Tensor input = model.input();
     int runs = cuda ? kRunsOnGpu : 1;
     int rounds = 0;
-    int ready = -1;
-    const bool takes_turns = std::sscanf(length, "turn:%d:%dx%d", &ready, &rounds, &runs) == 3;
-    const bool is_counted = takes_turns || std::sscanf(length, "%dx%d", &rounds, &runs) == 2;
+    int answers = -1;
     const auto round = [&] {
         for (int i = 0; i < runs; ++i)
             model.loader.run({input});
         if (cuda) torch::cuda::synchronize();
     };
-    if (is_counted) {
+    if (std::sscanf(length, "turns:%d:%dx%d", &answers, &rounds, &runs) == 3) {
+        take_turns(answers, rounds, runs, round);
+        return;
+    }
+    if (std::sscanf(length, "%dx%d", &rounds, &runs) == 2) {
         round();
         round();
-        if (takes_turns) wait_for_turn(ready);
-        return bench::median_of_rounds(rounds, runs, round);
+        bench::report(bench::median_of_rounds(rounds, runs, round));
+        return;
     }
     // Clocks, caches and the allocator settle within a fifth of the time. That part also shows how many
     // rounds fit.
@@ -98,8 +111,8 @@ double time_runs(Model& model, const char* length) {
         ++warm_up;
     } while (bench::nanoseconds_since(start) < seconds / 5 * 1e9 || warm_up < 3);
     const double round_nanoseconds = bench::nanoseconds_since(start) / warm_up;
-    return bench::median_of_rounds(std::max(5, static_cast<int>(seconds * 1e9 / round_nanoseconds)), runs,
-                                   round);
+    const int fitting = std::max(5, static_cast<int>(seconds * 1e9 / round_nanoseconds));
+    bench::report(bench::median_of_rounds(fitting, runs, round));
 }
 
 }  // namespace
@@ -108,7 +121,7 @@ int main(int argc, char** argv) {
     if (argc < 6) {
         std::fprintf(stderr,
                      "usage: model_bench PACKAGE.pt2 cpu|cuda float|half|tokens "
-                     "SECONDS|ROUNDSxRUNS|turn:FD:ROUNDSxRUNS|each:RUNS|apart:RUNS D0 [D1...]\n");
+                     "SECONDS|ROUNDSxRUNS|turns:FD:ROUNDSxRUNS|each:RUNS|apart:RUNS D0 [D1...]\n");
         return 2;
     }
     std::vector<std::int64_t> shape;
@@ -123,7 +136,7 @@ int main(int argc, char** argv) {
         if (apart || std::sscanf(argv[4], "each:%d", &runs) == 1)
             run_each_once(model, runs, apart);
         else
-            bench::report(time_runs(model, argv[4]));
+            time_runs(model, argv[4]);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "model_bench: %s\n", error.what());
         return 1;

@@ -28,6 +28,12 @@ import table
 from process import BenchError, Process, end_of
 
 
+# Enough for all threads of a process: the model's, the library's and the driver's.
+CORES = 4
+# Turns of processes that stay take a second, instead of ten for the start of new ones.
+TURNS = 4
+
+
 def describe_machine(torch_python: str) -> dict:
     cpu = "unknown CPU"
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
@@ -54,7 +60,7 @@ def describe_machine(torch_python: str) -> dict:
 
 
 class Runner:
-    """Runs the variants of a group: start, wait_until_ready, finish."""
+    """Starts the processes of a group's variants, and checks what they leave."""
 
     def __init__(self, arguments: argparse.Namespace):
         self.library = arguments.library.resolve()
@@ -65,7 +71,6 @@ class Runner:
         self.sizes: dict[str, list[int]] = {}  # of the files that it wrote
         self.place: saving.Place | None = None
         self.results: list[dict] = []  # of all groups
-        self.running: dict[str, tuple[Process, str | None, int | None]] = {}
         self.folders = {
             "bench": str(arguments.bench.resolve()),
             "gpu": str(arguments.programs.resolve()),
@@ -80,7 +85,7 @@ class Runner:
             if name != "LD_PRELOAD" and not name.startswith(("AOTI_DBG_", "AOT_INDUCTOR_"))
         }
 
-    def start(self, variant: groups.Variant, takes_turns: bool, kept: contextlib.ExitStack) -> None:
+    def start(self, variant: groups.Variant, kept: contextlib.ExitStack) -> Process:
         """`kept` ends the process and removes all its output."""
         self.scratch.mkdir(parents=True, exist_ok=True)
         scratch = pathlib.Path(kept.enter_context(tempfile.TemporaryDirectory(dir=self.scratch)))
@@ -98,50 +103,36 @@ class Runner:
         preloaded += [str(self.library)] * variant.preload
         if preloaded:
             environment["LD_PRELOAD"] = " ".join(preloaded)
-        own = ready = None
-        if takes_turns:
-            own, ready = os.pipe()
-            kept.callback(os.close, own)
-            folders["ready"] = str(ready)
         command = [part.format(**folders) for part in variant.command]
-        try:
-            process = kept.enter_context(
-                contextlib.closing(Process(command, environment, scratch, folders.get("save"), ready))
-            )
-        finally:
-            if ready is not None:
-                os.close(ready)
-        self.running[variant.name] = process, folders.get("save"), own
+        return kept.enter_context(contextlib.closing(Process(command, environment, scratch, folders.get("save"))))
 
-    def wait_until_ready(self, variant: groups.Variant) -> None:
-        process, _, own = self.running[variant.name]
-        if own is not None:
-            process.wait_until_ready(own)
-
-    def finish(self, variant: groups.Variant) -> float:
-        """Return nanoseconds: the program's own value, or the time to save."""
-        process, folder, _ = self.running.pop(variant.name)
+    def finish(self, variant: groups.Variant, process: Process) -> None:
+        """Wait for the end of the process. It must have measured what the variant says."""
         process.finish()
         scratch = process.scratch
         log = scratch / "log"
         written = log.stat().st_size if log.exists() else 0
         if (written > 0) != variant.lines:
             raise BenchError(f"left {written} bytes of launch lines: it measured something else: {process.said()}")
-        if variant.saves:
-            return self.time_to_disk(variant, process, pathlib.Path(folder))
         if variant.counted and variant.name not in self.measured:
             found = measured.measured_in_a_run(scratch / "out" / "events.jsonl")
             if not found or not found["tensors"]:
                 raise BenchError(f"measured nothing: {process.said()}")
             self.measured[variant.name] = found
-        return self.last_value(scratch / "stdout")
 
-    def time_to_disk(self, variant: groups.Variant, process: Process, folder: pathlib.Path) -> float:
+    def run(self, variant: groups.Variant) -> float:
+        """Return nanoseconds: the program's own value, or the time to save."""
+        with contextlib.ExitStack() as kept:
+            process = self.start(variant, kept)
+            self.finish(variant, process)
+            return self.time_to_disk(variant, process) if variant.saves else self.last_value(process.scratch / "stdout")
+
+    def time_to_disk(self, variant: groups.Variant, process: Process) -> float:
         """Return the nanoseconds from the start of the first run."""
         end = self.place.sync()
         start = saving.started(process.scratch / "stdout")
         if variant.saves == groups.LEVEL_1:
-            found = saving.by_level_1(folder)
+            found = saving.by_level_1(pathlib.Path(process.folder))
         elif variant.saves == groups.PYTORCH:
             found = saving.by_pytorch(process.scratch / "stdout")
         else:
@@ -165,48 +156,71 @@ class Runner:
         raise BenchError(f"no value in what was printed: {lines[-3:]}")
 
 
-def take_turn(group: groups.Group, runner: Runner, failed: dict[str, str]) -> dict[str, float]:
-    """Return a value of each variant that has not failed. Processes that start together still measure alone."""
-    found: dict[str, float] = {}
-    batches = [group.variants] if group.together else [(variant,) for variant in group.variants]
-    for batch in batches:
-        with contextlib.ExitStack() as kept:
-            steps = (
-                lambda variant: runner.start(variant, group.together, kept),
-                runner.wait_until_ready,
-                lambda variant: found.update({variant.name: runner.finish(variant)}),
-            )
-            for step in steps:
-                for variant in batch:
-                    if variant.name in failed:
-                        continue
-                    try:
-                        step(variant)
-                    except (BenchError, OSError) as error:
-                        if variant is group.variants[0]:
-                            raise BenchError(f"'{variant.name}': {error}") from error
-                        failed[variant.name] = str(error)
-    return found
+class Turns:
+    """Each turn of a group gives a value of each variant that has not failed. Without the first variant there is
+    nothing to compare with."""
+
+    def __init__(self, group: groups.Group, runner: Runner):
+        self.group, self.runner = group, runner
+        self.failed: dict[str, str] = {}
+        self.processes: dict[str, Process] = {}
+
+    def each(self, step) -> dict:
+        """Return what `step` returns for each variant."""
+        found = {}
+        for variant in self.group.variants:
+            if variant.name in self.failed:
+                continue
+            try:
+                found[variant.name] = step(variant)
+            except (BenchError, OSError) as error:
+                if variant is self.group.variants[0]:
+                    raise BenchError(f"'{variant.name}': {error}") from error
+                self.failed[variant.name] = str(error)
+        return found
+
+    def start(self, kept: contextlib.ExitStack) -> None:
+        """Start the processes that take turns, all at once, which takes about as long as to start one."""
+        if self.group.together:
+            self.processes = self.each(lambda variant: self.runner.start(variant, kept))
+            # Cores of one machine can differ in speed for minutes.
+            cores = sorted(os.sched_getaffinity(0))[:CORES]
+            for process in self.processes.values():
+                os.sched_setaffinity(process.process.pid, cores)
+            self.each(lambda variant: self.processes[variant.name].answer())
+
+    def take(self) -> dict[str, float]:
+        if self.group.together:
+            return self.each(lambda variant: self.processes[variant.name].take_turn())
+        return self.each(self.runner.run)
+
+    def finish(self) -> None:
+        if self.group.together:
+            self.each(lambda variant: self.runner.finish(variant, self.processes[variant.name]))
 
 
 def measure(group: groups.Group, runner: Runner, repetitions: int, at_most: float) -> tuple[list[list], dict[str, str]]:
     """Return the values of each variant, and why some have none."""
-    turns: list[dict[str, float]] = []
-    failed: dict[str, str] = {}
+    values: list[dict[str, float]] = []
     runner.measured, runner.sizes = {}, {}
+    turns = Turns(group, runner)
     started = time.monotonic()
-    # The first turn does not count, because files and caches are cold.
-    take_turn(group, runner, failed)
-    for turn in range(1, repetitions + 1):
-        began = time.monotonic()
-        turns.append(take_turn(group, runner, failed))
-        now = time.monotonic()
-        print(f"   {group.key}: repetition {turn} of {repetitions}", file=sys.stderr, flush=True)
-        if turn < repetitions and now - started + now - began > at_most:
-            print(f"   {group.key}: no more than {turn}, for {at_most:g} s are over", file=sys.stderr, flush=True)
-            break
+    with contextlib.ExitStack() as kept:
+        turns.start(kept)
+        # The first turn does not count, because files and caches are cold.
+        turns.take()
+        repetitions *= TURNS if group.together else 1
+        for turn in range(1, repetitions + 1):
+            began = time.monotonic()
+            values.append(turns.take())
+            now = time.monotonic()
+            print(f"   {group.key}: repetition {turn} of {repetitions}", file=sys.stderr, flush=True)
+            if turn < repetitions and now - started + now - began > at_most:
+                print(f"   {group.key}: no more than {turn}, for {at_most:g} s are over", file=sys.stderr, flush=True)
+                break
+        turns.finish()
     names = [variant.name for variant in group.variants]
-    return [[] if name in failed else [turn[name] for turn in turns] for name in names], failed
+    return [[] if name in turns.failed else [turn[name] for turn in values] for name in names], turns.failed
 
 
 def missing_for(group: groups.Group, arguments: argparse.Namespace) -> str:

@@ -35,7 +35,7 @@ Session::Session(const Options& options, const Origin& start)
         }
         if (log.ok()) log_ = std::move(log.value());
     }
-    if (options.ring != 0 || options.timeline || may_find(options) || may_save(options))
+    if (options.ring != 0 || options.timeline || options.captures || may_find(options) || may_save(options))
         open_folder(options, start);
     if (options.ring != 0 && !folder_.empty()) open_ring(options);
     if (options.records_all() && ring_ != nullptr)

@@ -152,7 +152,14 @@ void CapturePart::append_coverage(CoverageLine& line) const {
 }
 
 void start_capture(Session& session) {
-    if (options().captures) session.add(std::make_unique<CapturePart>(session.folder()));
+    if (!options().captures) return;
+    if (session.folder().empty()) {
+        message(Severity::warn,
+                "there is no output directory. No launches are captured. Set AOTI_DBG_OUT to a "
+                "writable directory.");
+        return;
+    }
+    session.add(std::make_unique<CapturePart>(session.folder()));
 }
 
 }  // namespace aoti_dbg

@@ -41,6 +41,21 @@ findings_case() {
         echo "note: $(head -n 1 "$log")"
 }
 
+# A weight is measured once, and again after each change: by a copy, and in memory that the caller keeps.
+weights_case() {
+    local package=$packages/linear_softmax-released.pt2 log=$case_folder/seen/log
+    local command=("$python" -W ignore "$root/tests/gpu/weights_victim.py" "$device" "$package")
+    need "$package" || return
+    bare 100 "${command[@]}" &
+    run_in seen 100 env LD_PRELOAD="$library" AOTI_DBG_CHECK=nan AOTI_DBG_LOG="$log" AOTI_DBG_OUT="$case_folder/seen/out" \
+        "${command[@]}"
+    wait
+    cat "$case_folder/bare/stdout" "$log"
+    diff "$case_folder"/{bare,seen}/stdout && good bare && good seen &&
+        grep -q '^\[ finding 1: weight first.weight has NaN \]$' "$log" && grep -q '^  where .*, run 2, call 0$' "$log" &&
+        grep -q '1 finding (1 repeat, ' "$case_folder/seen/stderr"
+}
+
 # two_models_case VARIANTS: two models at once, each in its thread and on streams of several kinds. The
 # results are those of the bare program, and each run's tensors held what torch says that they held: with reuse, without,
 # and with hashes, which show that every tensor of a run equals that of a run alone.
@@ -161,6 +176,7 @@ level_2_cases() {
     check "level 2: two models, threads and streams" two_models_case "$streams"
     check "level 2: two models on two GPUs" on_two two_models_case alone,devices,devices_own
     check "level 2: findings" findings_case
+    check "level 2: changed weights" weights_case
     check "level 2: Python, captures" python_measured_case
     check "level 2: model" model_case_with level=2 scope=model results 0 "${both[@]}"
     check "level 2: model, threads" model_case_with level=2 scope=model threads 0 "${both[@]}"

@@ -71,6 +71,15 @@ TEST_CASE("The launches of exactly the runs with a finding stay, and each replay
     check_that_all_replay(watched.out(), 2 * kCalls);
 }
 
+TEST_CASE("Without an output directory no launch is captured, and none goes elsewhere") {
+    const Preloaded watched = recorded(1, {{"AOTI_DBG_CAPTURE", "*"}, {"AOTI_DBG_OUT", "/proc/no"}});
+    CHECK(watched.outcome.exit_code == 0);
+    CHECK(contains(watched.outcome.err, "there is no output directory. No launches are captured. "));
+    CHECK_FALSE(contains(watched.outcome.err, "launches captured"));
+    const Preloaded ringless = recorded(1, {{"AOTI_DBG_CAPTURE", "*"}, {"AOTI_DBG_RING", "0"}});
+    CHECK(files_with(ringless.out(), ".json") == records_of({"0000"}));
+}
+
 TEST_CASE("A finding names the command that replays its launch") {
     const Preloaded watched = recorded(2, {{"AOTI_DBG_CAPTURE_ON", "finding"}});
     const std::string file = (watched.out() / "launches" / "run0001-call0003.json").string();
