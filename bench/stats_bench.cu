@@ -151,7 +151,7 @@ class Bench {
         must(cudaMalloc(&sum, sizeof(float)));
         must(cub::DeviceReduce::Reduce(nullptr, bytes, data, sum, count, Add{}, 0.0F));
         must(cudaMalloc(&temporary, bytes));
-        if (is_wanted(dtype, "CUB, sum"))
+        if (is_requested(dtype, "CUB, sum"))
             line(dtype, "CUB, sum", median_ms([&] {
                      must(cub::DeviceReduce::Reduce(temporary, bytes, data, sum, count, Add{}, 0.0F));
                  }));
@@ -163,13 +163,13 @@ class Bench {
         bandwidth(dtype, "printed, indices, hash", kAll);
     }
 
-    [[nodiscard]] bool is_wanted(const std::string& line) const {
+    [[nodiscard]] bool is_requested(const std::string& line) const {
         return texts_.empty() || std::any_of(texts_.begin(), texts_.end(), [&](const std::string& text) {
                    return line.find(text) != std::string::npos;
                });
     }
-    [[nodiscard]] bool is_wanted(DType dtype, const char* what) const {
-        return is_wanted(std::string(dtype_name(dtype)) + " " + what);
+    [[nodiscard]] bool is_requested(DType dtype, const char* what) const {
+        return is_requested(std::string(dtype_name(dtype)) + " " + what);
     }
 
     void line(DType dtype, const char* what, double ms, double bytes = kBytes) const {
@@ -195,7 +195,7 @@ class Bench {
     }
 
     void bandwidth(DType dtype, const char* what, Requested requested) {
-        if (!is_wanted(dtype, what)) return;
+        if (!is_requested(dtype, what)) return;
         const std::int64_t sizes[] = {static_cast<std::int64_t>(kBytes / element_size(dtype))};
         const std::int64_t strides[] = {1};
         StatisticsLaunch launch = launch_of({data_, dtype, sizes, strides}, 1, requested);
@@ -219,7 +219,7 @@ class Bench {
         for (const auto& [requested, what] :
              {std::pair(kPrinted, ", printed"), std::pair(kPrinted | Requested::hash, ", hash"),
               std::pair(kPrinted | Requested::indices, ", indices"), std::pair(kAll, ", everything")}) {
-            if (!is_wanted(DType::float32, (name + what).c_str())) continue;
+            if (!is_requested(DType::float32, (name + what).c_str())) continue;
             StatisticsLaunch launch = launch_of({data_, DType::float32, sizes, strides}, 1, requested);
             const double ms = median_ms([&] { device_.launch(launch, nullptr); });
             line(DType::float32, (name + what).c_str(), ms,
@@ -246,7 +246,7 @@ class Bench {
     /// counts.
     template <typename Launch>
     void in_a_row(const char* text, const Launch& launch) {
-        if (!is_wanted(text)) return;
+        if (!is_requested(text)) return;
         cudaStream_t stream = nullptr;
         cudaGraph_t graph = nullptr;
         cudaGraphExec_t ready = nullptr;
