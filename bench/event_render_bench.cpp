@@ -1,6 +1,7 @@
 // Measures the cost of one tensor argument, in nanoseconds on one thread: rendering alone, for each format,
 // and rendering with the library's copy into growing files. It asserts nothing.
-//   event_render_bench text|compact|jsonl|output ROUNDS      output: jsonl and text, into files in $TMPDIR
+//   event_render_bench text|compact|jsonl|both|output ROUNDS      output: jsonl and text, into files in
+//   $TMPDIR
 #include <unistd.h>
 
 #include <cstdlib>
@@ -36,6 +37,20 @@ void measure_renderer(Renderer renderer, int rounds) {
     bench::report(took);
 }
 
+/// Both formats of level 2, which share the digits of numbers.
+class BothRenderers {
+  public:
+    void render(const MeasuredCall& call, std::string& out) {
+        jsonl_.render(call, out);
+        text_.render(call, out);
+    }
+
+  private:
+    std::shared_ptr<StatisticsTexts> statistics_ = std::make_shared<StatisticsTexts>();
+    JsonlRenderer jsonl_{statistics_};
+    TextRenderer text_{statistics_};
+};
+
 int measure_output(int rounds) {
     std::string folder = (std::filesystem::temp_directory_path() / "event-bench-XXXXXX").string();
     if (mkdtemp(folder.data()) == nullptr) return 1;
@@ -66,6 +81,7 @@ int main(int argc, char** argv) {
     if (argc != 3) return 2;
     const int rounds = std::max(1, std::atoi(argv[2]));
     const std::string what = argv[1];
+    if (what == "both") measure_renderer(BothRenderers(), rounds);
     if (what == "text") measure_renderer(TextRenderer(), rounds);
     if (what == "compact") measure_renderer(CompactRenderer(false), rounds);
     if (what == "jsonl") measure_renderer(JsonlRenderer(), rounds);

@@ -6,15 +6,10 @@
 #include "serializer/event_words.hpp"
 #include "serializer/jsonl_members.hpp"
 #include "serializer/number_text.hpp"
+#include "serializer/text_pen.hpp"
 
 namespace aoti_dbg {
 namespace {
-
-void append_address(std::string_view name, std::uint64_t value, std::string& out) {
-    out.append(name).append("\"0x");
-    append_short_hex(value, out);
-    out += '"';
-}
 
 void append_list(std::string_view name, const std::vector<std::string>& texts, std::string& out) {
     out.append(name).append("[");
@@ -127,14 +122,6 @@ void append_compiled(const CompiledFunction& function, std::string& out) {
     append(R"(,"recompiled":)", function.recompiled);
 }
 
-void append_statistics(const MeasuredArgument& argument, std::string& out) {
-    const TensorStatistics& statistics = argument.statistics;
-    if (!argument.tensor->sizes_known || statistics.count != element_count(argument.tensor->sizes)) {
-        append_member(R"(,"count":)", statistics.count, out);
-    }
-    append_parts(statistics, out);
-}
-
 /// Appends one of the numbers of an element.
 void append_value(DType dtype, const std::byte* element, std::uint32_t number, std::string& out) {
     if (is_packed(dtype)) {
@@ -162,44 +149,26 @@ void append_values(DType dtype, std::span<const std::byte> values, std::string& 
     out += ']';
 }
 
-void append_measurement(const MeasuredArgument& argument, std::string& out) {
-    if (argument.address != 0) append_address(R"(,"address":)", argument.address, out);
-    switch (argument.measured) {
-        case Measured::not_yet:
-            out += R"(,"measured":"not yet")";
-            return;
-        case Measured::no:
-            append_member(R"(,"measured":"no","why":)", reason_text(argument), out);
-            return;
-        case Measured::earlier:
-            if (argument.measured_at == kNoCallNumber) {
-                out += R"(,"measured_at":"inputs")";
-            } else {
-                append_member(R"(,"measured_at":)", argument.measured_at, out);
-            }
-            break;
-        case Measured::now:
-            break;
-    }
-    append_statistics(argument, out);
-    if (!argument.values.empty()) append_values(argument.tensor->measured_dtype, argument.values, out);
-}
-
+/// Appends the members before the arguments.
 void append_call(const MeasuredCall& call, std::string& out) {
     constexpr auto kNone = ~std::uint32_t{0};
-    if (call.run != kNone) append_member(R"(,"run":)", call.run, out);
-    if (call.call != kNoCallNumber) append_member(R"(,"call":)", call.call, out);
-    if (call.model != kNone) append_member(R"(,"model":)", call.model, out);
-    append_member(R"(,"seq":)", call.sequence, out);
-    append_member(R"(,"time_ns":)", call.time_ns, out);
-    append_member(R"(,"thread":)", call.thread, out);
-    append_address(R"(,"stream":)", call.stream, out);
-    if (call.nesting != 0) append_member(R"(,"nesting":)", call.nesting, out);
+    char text[16 * (20 + kRoomOfInteger)];
+    TextPen pen(text);
+    if (call.run != kNone) pen.put_member(R"(,"run":)", call.run);
+    if (call.call != kNoCallNumber) pen.put_member(R"(,"call":)", call.call);
+    if (call.model != kNone) pen.put_member(R"(,"model":)", call.model);
+    pen.put_member(R"(,"seq":)", call.sequence);
+    pen.put_member(R"(,"time_ns":)", call.time_ns);
+    pen.put_member(R"(,"thread":)", call.thread);
+    pen.put(R"(,"stream":)");
+    pen.put_address(call.stream);
+    if (call.nesting != 0) pen.put_member(R"(,"nesting":)", call.nesting);
     if (call.result != 0) {
-        out += R"(,"result":)";
-        append_integer(std::int64_t{call.result}, out);
+        pen.put(R"(,"result":)");
+        pen.put(std::int64_t{call.result});
     }
-    if (call.is_serialized) out += R"(,"serialized":true)";
+    if (call.is_serialized) pen.put(R"(,"serialized":true)");
+    out.append(text, static_cast<std::size_t>(pen.at() - text));
 }
 
 }  // namespace
@@ -288,8 +257,8 @@ const std::string& JsonlRenderer::fragment_of(const SiteFacts& facts, std::strin
     return fragment;
 }
 
-const std::string& JsonlRenderer::fragment_of(const ArgumentFacts& facts, std::string& out) {
-    if (const std::string* known = arguments_.find(facts.number)) return *known;
+JsonlRenderer::ArgumentText& JsonlRenderer::fragment_of(const ArgumentFacts& facts, std::string& out) {
+    if (ArgumentText* known = arguments_.find(facts.number)) return *known;
     append_member(R"({"event":"argument","id":)", facts.number, out);
     append_member(R"(,"label":)", facts.label, out);
     append_member(R"(,"fqn":)", facts.original_fqn, out);
@@ -297,10 +266,10 @@ const std::string& JsonlRenderer::fragment_of(const ArgumentFacts& facts, std::s
     append_member(R"(,"position":)", facts.position, out);
     append_member(R"(,"role":)", word_of(facts.role), out);
     out += "}\n";
-    std::string& fragment = arguments_.add(facts.number);
-    append_member(R"({"label":)", facts.label, fragment);
-    append_member(R"(,"argument":)", facts.number, fragment);
-    return fragment;
+    ArgumentText& text = arguments_.add(facts.number);
+    append_member(R"({"label":)", facts.label, text.label);
+    append_member(R"(,"argument":)", facts.number, text.label);
+    return text;
 }
 
 const std::string& JsonlRenderer::fragment_of(const TensorFacts& facts, std::string& out) {
@@ -331,13 +300,69 @@ const std::string& JsonlRenderer::fragment_of(const TensorFacts& facts, std::str
     return fragment;
 }
 
+void JsonlRenderer::append_statistics(const MeasuredArgument& argument, std::string& out) {
+    const TensorStatistics& statistics = argument.statistics;
+    if (!argument.tensor->sizes_known || statistics.count != element_count(argument.tensor->sizes)) {
+        append_member(R"(,"count":)", statistics.count, out);
+    }
+    if (StatisticsTexts::are_plain(statistics)) {
+        out += texts_->members(statistics);
+    } else {
+        append_parts(statistics, out);
+    }
+}
+
+void JsonlRenderer::append_measurement(const MeasuredArgument& argument, std::string& out) {
+    switch (argument.measured) {
+        case Measured::not_yet:
+            out += R"(,"measured":"not yet")";
+            return;
+        case Measured::no:
+            append_member(R"(,"measured":"no","why":)", reason_text(argument), out);
+            return;
+        case Measured::earlier:
+            if (argument.measured_at == kNoCallNumber) {
+                out += R"(,"measured_at":"inputs")";
+            } else {
+                append_member(R"(,"measured_at":)", argument.measured_at, out);
+            }
+            break;
+        case Measured::now:
+            break;
+    }
+    append_statistics(argument, out);
+    if (!argument.values.empty()) append_values(argument.tensor->measured_dtype, argument.values, out);
+}
+
+void JsonlRenderer::append_argument(const MeasuredArgument& argument, const Fragments& fragments,
+                                    std::string& out) {
+    ArgumentText& text = *fragments.argument;
+    if (fragments.tensor == nullptr) {
+        append_member(R"(,"value":)", argument.scalar, out.append(text.label));
+        return;
+    }
+    if (text.tensor != fragments.tensor || text.address != argument.address) {
+        text.tensor = fragments.tensor;
+        text.address = argument.address;
+        text.start.assign(text.label).append(*fragments.tensor);
+        if (argument.address != 0) {
+            char address[kRoomOfInteger];
+            TextPen pen(address);
+            pen.put_address(argument.address);
+            text.start.append(R"(,"address":)").append(address, pen.at());
+        }
+    }
+    out += text.start;
+    append_measurement(argument, out);
+}
+
 void JsonlRenderer::render(const MeasuredCall& call, std::string& out) {
     make_room(out);
     const std::string* site = call.site == nullptr ? nullptr : &fragment_of(*call.site, out);
     fragments_.clear();
     for (const MeasuredArgument& argument : call.arguments) {
         Fragments& own = fragments_.emplace_back();
-        own.label = &fragment_of(facts_or_unknown(argument), out);
+        own.argument = &fragment_of(facts_or_unknown(argument), out);
         if (argument.tensor != nullptr) own.tensor = &fragment_of(*argument.tensor, out);
     }
     append_member(R"({"event":"call","side":)", word_of(call.side), out);
@@ -350,14 +375,8 @@ void JsonlRenderer::render(const MeasuredCall& call, std::string& out) {
     out += R"(,"arguments":[)";
     for (std::size_t i = 0; i < call.arguments.size(); ++i) {
         if (i != 0) out += ',';
-        out += *fragments_[i].label;
-        if (fragments_[i].tensor == nullptr) {
-            append_member(R"(,"value":)", call.arguments[i].scalar, out);
-        } else {
-            out += *fragments_[i].tensor;
-            append_measurement(call.arguments[i], out);
-            if (is_unwritten(call, call.arguments[i])) out += R"(,"unwritten":true)";
-        }
+        append_argument(call.arguments[i], fragments_[i], out);
+        if (is_unwritten(call, call.arguments[i])) out += R"(,"unwritten":true)";
         out += '}';
     }
     out += "]}\n";

@@ -4,15 +4,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/compiled_function.hpp"
 #include "serializer/facts_cache.hpp"
 #include "serializer/measured_event.hpp"
+#include "serializer/statistics_text.hpp"
 
 namespace aoti_dbg {
 
@@ -47,24 +50,38 @@ struct NamedCount {
 /// lines refer to earlier ones.
 class JsonlRenderer {
   public:
+    JsonlRenderer() : JsonlRenderer(std::make_shared<StatisticsTexts>()) {}
+    /// Shares the digits of numbers with another renderer.
+    explicit JsonlRenderer(std::shared_ptr<StatisticsTexts> texts) : texts_(std::move(texts)) {}
+
     static void render_header(const HeaderFacts& header, std::string& out);
     static void render_model(const ModelFacts& model, std::string& out);
     static void render_coverage(std::span<const NamedCount> counts, std::string& out);
     void render(const MeasuredCall& call, std::string& out);
 
   private:
+    struct ArgumentText {
+        std::string label;             // `{"label":"buf0","argument":7`
+        const void* tensor = nullptr;  // what `start` was rendered for
+        std::uint64_t address = 0;
+        std::string start;  // the label, `,"tensor":9,"dtype":"float32","sizes":[2]` and the address
+    };
     struct Fragments {
-        const std::string* label = nullptr;   // `{"label":"buf0","argument":7`
-        const std::string* tensor = nullptr;  // `,"tensor":9,"dtype":"float32","sizes":[2]`
+        ArgumentText* argument = nullptr;
+        const std::string* tensor = nullptr;  // null for a scalar
     };
     void make_room(std::string& out);
     /// Returns the part that each call line repeats. Appends definitions that the file lacks to `out`.
     const std::string& fragment_of(const SiteFacts& facts, std::string& out);
-    const std::string& fragment_of(const ArgumentFacts& facts, std::string& out);
+    ArgumentText& fragment_of(const ArgumentFacts& facts, std::string& out);
     const std::string& fragment_of(const TensorFacts& facts, std::string& out);
+    void append_argument(const MeasuredArgument& argument, const Fragments& fragments, std::string& out);
+    void append_measurement(const MeasuredArgument& argument, std::string& out);
+    void append_statistics(const MeasuredArgument& argument, std::string& out);
 
+    std::shared_ptr<StatisticsTexts> texts_;
     FactsCache<std::string> sites_;
-    FactsCache<std::string> arguments_;
+    FactsCache<ArgumentText> arguments_;
     FactsCache<std::string> tensors_;
     std::vector<Fragments> fragments_;  // of one call's arguments; kept to reuse its memory
 };

@@ -121,17 +121,6 @@ void append_counts(const TensorStatistics& statistics, std::string& out) {
     out += " -Inf\n";
 }
 
-void append_statistics(const TensorStatistics& statistics, std::string& out) {
-    if (statistics.count == 0) return;
-    if (wants(statistics.requested, Requested::printed | Requested::indices)) {
-        append_line("Mean value: ", statistics, &Moments::mean, out);
-        append_line("Min value: ", statistics, &Moments::minimum, out);
-        append_line("Max value: ", statistics, &Moments::maximum, out);
-        append_line("Std value: ", statistics, &Moments::standard_deviation, out);
-    }
-    append_counts(statistics, out);
-}
-
 }  // namespace
 
 void append_model_text(std::uint32_t number, const CompiledFunction& function, std::string& out) {
@@ -151,16 +140,17 @@ const TextRenderer::SiteText& TextRenderer::text_of(const SiteFacts& facts) {
     return text;
 }
 
-const std::string& TextRenderer::text_of(const ArgumentFacts& facts) {
-    if (const std::string* known = labels_.find(facts.number)) return *known;
-    std::string& text = labels_.add(facts.number);
-    append_clean(facts.label, text);
+TextRenderer::ArgumentText& TextRenderer::text_of(const ArgumentFacts& facts) {
+    if (ArgumentText* known = arguments_.find(facts.number)) return *known;
+    ArgumentText& text = arguments_.add(facts.number);
+    append_clean(facts.label, text.label);
     return text;
 }
 
 const TextRenderer::TensorText& TextRenderer::text_of(const TensorFacts& facts) {
     if (const TensorText* known = tensors_.find(facts.number)) return *known;
     TensorText& text = tensors_.add(facts.number);
+    text.may_have_values = element_count(facts.sizes) <= kMostPrintedValues;
     text.head = "Number of elements: ";
     if (facts.sizes_known) append_integer(element_count(facts.sizes), text.head);
     text.head += facts.sizes_known ? "\nDtype: " : "unknown\nDtype: ";
@@ -182,11 +172,39 @@ const TextRenderer::TensorText& TextRenderer::text_of(const TensorFacts& facts) 
     return text;
 }
 
-void TextRenderer::render_tensor(const MeasuredArgument& argument, std::string& out) {
+void TextRenderer::append_statistics(const TensorStatistics& statistics, std::string& out) {
+    if (StatisticsTexts::are_plain(statistics)) {
+        out += texts_->lines(statistics);
+        return;
+    }
+    if (statistics.count == 0) return;
+    if (wants(statistics.requested, Requested::printed | Requested::indices)) {
+        append_line("Mean value: ", statistics, &Moments::mean, out);
+        append_line("Min value: ", statistics, &Moments::minimum, out);
+        append_line("Max value: ", statistics, &Moments::maximum, out);
+        append_line("Std value: ", statistics, &Moments::standard_deviation, out);
+    }
+    append_counts(statistics, out);
+}
+
+void TextRenderer::render_tensor(const MeasuredArgument& argument, std::string_view title, Start& start,
+                                 std::string_view label, std::string& out) {
     const TensorText& text = text_of(*argument.tensor);
     const bool is_measured = argument.measured == Measured::now || argument.measured == Measured::earlier;
-    if (is_measured) append_values(*argument.tensor, argument.values, out);
-    out += text.head;
+    if (start.tensor != &text || start.title != title.data()) {
+        start.tensor = &text;
+        start.title = title.data();
+        start.text.assign(title).append(label).append("  ]:\n");
+        start.title_size = start.text.size();
+        start.text += text.head;
+    }
+    if (is_measured && text.may_have_values) {
+        out.append(start.text, 0, start.title_size);
+        append_values(*argument.tensor, argument.values, out);
+        out.append(start.text, start.title_size);
+    } else {
+        out += start.text;
+    }
     if (is_measured) {
         append_statistics(argument.statistics, out);
     } else {
@@ -206,9 +224,15 @@ void TextRenderer::render_tensor(const MeasuredArgument& argument, std::string& 
 }
 
 void TextRenderer::render(const MeasuredCall& call, std::string& out) {
-    sites_.make_room();
-    labels_.make_room();
-    tensors_.make_room();
+    const bool sites = sites_.make_room();
+    const bool arguments = arguments_.make_room();
+    const bool tensors = tensors_.make_room();
+    if (sites || arguments || tensors) {
+        // The texts of arguments point to the others.
+        sites_.clear();
+        arguments_.clear();
+        tensors_.clear();
+    }
     std::string_view title = "[  aoti_model_inputs - ";
     if (call.side == EventSide::outputs) title = "[  aoti_model_outputs - ";
     if (call.side == EventSide::before || call.side == EventSide::after) {
@@ -221,16 +245,16 @@ void TextRenderer::render(const MeasuredCall& call, std::string& out) {
         }
         title = call.side == EventSide::before ? site.before : site.after;
     }
+    const bool is_before = call.side == EventSide::before || call.side == EventSide::inputs;
     for (const MeasuredArgument& argument : call.arguments) {
-        out.append(title).append(text_of(facts_or_unknown(argument)));
-        if (argument.tensor == nullptr) {
-            out += ": ";
-            append_clean(argument.scalar, out);
-            out += "  ]\n";
-        } else {
-            out += "  ]:\n";
-            render_tensor(argument, out);
+        ArgumentText& text = text_of(facts_or_unknown(argument));
+        if (argument.tensor != nullptr) {
+            render_tensor(argument, title, is_before ? text.before : text.after, text.label, out);
+            continue;
         }
+        out.append(title).append(text.label).append(": ");
+        append_clean(argument.scalar, out);
+        out += "  ]\n";
     }
 }
 

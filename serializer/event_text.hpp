@@ -4,13 +4,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/compiled_function.hpp"
 #include "serializer/facts_cache.hpp"
 #include "serializer/measured_event.hpp"
+#include "serializer/statistics_text.hpp"
 
 namespace aoti_dbg {
 
@@ -18,6 +22,10 @@ namespace aoti_dbg {
 /// same number must not change.
 class TextRenderer {
   public:
+    TextRenderer() : TextRenderer(std::make_shared<StatisticsTexts>()) {}
+    /// Shares the digits of numbers with another renderer.
+    explicit TextRenderer(std::shared_ptr<StatisticsTexts> texts) : texts_(std::move(texts)) {}
+
     /// Appends to `out`. It keeps no reference to the call, its facts or its values.
     void render(const MeasuredCall& call, std::string& out);
 
@@ -30,14 +38,30 @@ class TextRenderer {
     struct TensorText {
         std::string head;  // number of elements, dtype
         std::string tail;  // device and what follows
+        bool may_have_values = false;
+    };
+    /// What an argument's text begins with on one side of its call.
+    struct Start {
+        const void* tensor = nullptr;  // its TensorText, null: not rendered yet
+        const void* title = nullptr;   // where the title's text lies
+        std::size_t title_size = 0;    // up to the values of the tensor
+        std::string text;
+    };
+    struct ArgumentText {
+        std::string label;
+        Start before;  // and inputs
+        Start after;
     };
     const SiteText& text_of(const SiteFacts& facts);
-    const std::string& text_of(const ArgumentFacts& facts);
+    ArgumentText& text_of(const ArgumentFacts& facts);
     const TensorText& text_of(const TensorFacts& facts);
-    void render_tensor(const MeasuredArgument& argument, std::string& out);
+    void render_tensor(const MeasuredArgument& argument, std::string_view title, Start& start,
+                       std::string_view label, std::string& out);
+    void append_statistics(const TensorStatistics& statistics, std::string& out);
 
+    std::shared_ptr<StatisticsTexts> texts_;
     FactsCache<SiteText> sites_;
-    FactsCache<std::string> labels_;
+    FactsCache<ArgumentText> arguments_;
     FactsCache<TensorText> tensors_;
 };
 

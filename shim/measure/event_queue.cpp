@@ -40,29 +40,37 @@ bool EventQueue::put(const SeenCall& call, SeenArguments& arguments) {
     return true;
 }
 
-EventQueue::Taken EventQueue::peek() const {
-    if (next_call_ == going_.calls.size()) return {};
-    const Entry& entry = going_.calls[next_call_];
+EventQueue::Taken EventQueue::at(const Cursor& cursor) const {
+    if (cursor.call == going_.calls.size()) return {};
+    const Entry& entry = going_.calls[cursor.call];
     return {&entry.call,
-            {going_.arguments.data() + next_argument_, entry.arguments},
-            {going_.scalars.data() + next_scalar_, entry.scalars}};
+            {going_.arguments.data() + cursor.argument, entry.arguments},
+            {going_.scalars.data() + cursor.scalar, entry.scalars}};
+}
+
+EventQueue::Taken EventQueue::pass(Cursor& cursor) const {
+    const Taken taken = at(cursor);
+    if (taken.call == nullptr) return taken;
+    ++cursor.call;
+    cursor.argument += taken.arguments.size();
+    cursor.scalar += taken.scalars.size();
+    return taken;
 }
 
 EventQueue::Taken EventQueue::take() {
-    if (next_call_ == going_.calls.size()) {
+    if (left() == 0) {
         going_.calls.clear();
         going_.arguments.clear();
         going_.scalars.clear();
-        next_call_ = next_argument_ = next_scalar_ = 0;
+        next_ = followed_ = {};
         const std::lock_guard lock(mutex_);
         std::swap(coming_, going_);
     }
-    const Taken taken = peek();
-    if (taken.call == nullptr) return taken;
-    ++next_call_;
-    next_argument_ += taken.arguments.size();
-    next_scalar_ += taken.scalars.size();
-    return taken;
+    return pass(next_);
+}
+
+EventQueue::Taken EventQueue::follow() {
+    return pass(followed_);
 }
 
 }  // namespace aoti_dbg

@@ -1,5 +1,6 @@
 // The queue of calls that launching threads saw and that are not written yet, in order of arrival. Many
-// threads put, one thread takes. It is bounded and must not allocate in steady state.
+// threads put, one thread takes, and another one may follow it. It is bounded and must not allocate in steady
+// state.
 #pragma once
 
 #include <atomic>
@@ -75,10 +76,14 @@ class EventQueue {
         std::span<const SeenArgument> arguments;
         std::span<const ShortText> scalars;
     };
-    /// The result is valid until the next call of take().
+    /// The result is valid until take() is called while left() is 0. That begins the next batch.
     Taken take();
     /// Returns what take() will return, if it is already in the outgoing batch.
-    [[nodiscard]] Taken peek() const;
+    [[nodiscard]] Taken peek() const { return at(next_); }
+    /// Returns the number of calls in the outgoing batch that take() has not returned yet.
+    [[nodiscard]] std::size_t left() const { return going_.calls.size() - next_.call; }
+    /// Returns the calls of the outgoing batch again, for a second thread. It must not overtake take().
+    Taken follow();
 
     /// The maximum number of calls that can wait in the queue.
     static constexpr std::size_t kMostCalls = 8192;  // per batch
@@ -99,6 +104,15 @@ class EventQueue {
         std::vector<ShortText> scalars;
     };
 
+    /// A place in the outgoing batch.
+    struct Cursor {
+        std::size_t call = 0;
+        std::size_t argument = 0;
+        std::size_t scalar = 0;
+    };
+    [[nodiscard]] Taken at(const Cursor& cursor) const;
+    Taken pass(Cursor& cursor) const;
+
     // One batch can go out while the other one fills.
     std::mutex mutex_;
     Batch coming_;
@@ -106,9 +120,8 @@ class EventQueue {
     // Belongs to the thread that takes. A whole batch moves at a time, so the two sides rarely meet and
     // memory is reused soon.
     alignas(kCacheLine) Batch going_;
-    std::size_t next_call_ = 0;
-    std::size_t next_argument_ = 0;
-    std::size_t next_scalar_ = 0;
+    Cursor next_;
+    alignas(kCacheLine) Cursor followed_;
 };
 
 }  // namespace aoti_dbg

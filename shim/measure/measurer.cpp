@@ -44,9 +44,6 @@ constexpr std::uint32_t kLinesAhead = 16;
 
 static_assert(RetiredFacts::kCallsKept >= EventQueue::kMostWaiting + 16384);
 
-// A tensor that is reported again mostly comes from the last few calls.
-constexpr std::size_t kRemembered = 256;
-
 }  // namespace
 
 void Measurer::report(SeenCall& call, SeenArguments& arguments, StreamPoint* point) {
@@ -70,11 +67,6 @@ void Measurer::report(SeenCall& call, SeenArguments& arguments, StreamPoint* poi
         arguments.clear();
         return;
     }
-}
-
-void Measurer::give_up_constant(const SeenArgument& seen) {
-    if (seen.measured == Measured::now && seen.measurement.kept != kNotKept)
-        constants_.fill(seen.measurement.kept, nullptr);
 }
 
 bool Measurer::wait_for_room(StreamPoint* point, std::uint32_t& tries) {
@@ -122,56 +114,64 @@ bool Measurer::start_thread() {
 
 void* Measurer::run_thread(void* measurer) {
     name_own_thread();
+    auto& own = *static_cast<Measurer*>(measurer);
     try {
-        static_cast<Measurer*>(measurer)->drain();
+        own.drain();
     } catch (...) {
         switch_off("out of memory while writing results");
     }
-    static_cast<Measurer*>(measurer)->ended_.store(true, std::memory_order_release);
+    own.writing_.end();
+    own.ended_.store(true, std::memory_order_release);
     return nullptr;
 }
 
 void Measurer::drain() {
     std::uint64_t rest = kShortestNap;
-    std::uint64_t ending_since = 0;
     for (;;) {
         // This flag is read first. Calls, then the end, can arrive while the disk delays the flush of an
         // empty queue.
         const bool was_ending = ending_.load(std::memory_order_acquire);
+        const bool is_new_batch = queue_.left() == 0;
+        if (is_new_batch && !writing_.finish_batch()) return;
         const EventQueue::Taken taken = queue_.take();
         if (taken.call == nullptr) {
-            flush_output(done_.load(std::memory_order_relaxed));
+            flush_output(writing_.done());
             if (was_ending) return;
             nap(rest);
             rest = std::min(rest + rest / 8 + 1, kLongestNap);
             continue;
         }
-        const SeenCall& call = *taken.call;
         rest = kShortestNap;
-        for (Collected& collected : collected_)
-            collected.state = Gathered::not_yet;
-        bool complete = collect(taken);
-        fetch_ahead();
-        const std::uint64_t waiting_since = complete ? 0 : monotonic_nanoseconds();
-        for (std::uint64_t tries = 1; !complete; complete = collect(taken), ++tries) {
-            if (call.gpu == nullptr || call.gpu->has_failed()) break;
-            // The thread that recorded the call may be busy elsewhere for long, or may wait for the library.
-            if (tries % kTriesToLaunch == 0) launch_unlocked_points();
-            if (monotonic_nanoseconds() - waiting_since > kPatienceWithResult && call.point->is_done()) break;
-            if (ending_.load(std::memory_order_acquire)) {
-                if (ending_since == 0) ending_since = monotonic_nanoseconds();
-                if (monotonic_nanoseconds() - ending_since > kPatienceAtEnd) {
-                    call.gpu->give_up();
-                    break;
-                }
-            }
-            nap(kShortestNap);
-        }
-        if (!complete) collect(taken);
-        write(taken);
-        if (call.gpu != nullptr) call.gpu->release(call.mark);
-        done_.fetch_add(1, std::memory_order_relaxed);
+        if (is_new_batch) writing_.begin_batch();
+        while (!collector_.begin(taken))
+            if (!writing_.wait_for_progress()) return;
+        collect(taken);
+        if (taken.call->gpu != nullptr) taken.call->gpu->release(taken.call->mark);
+        writing_.take(taken);
     }
+}
+
+void Measurer::collect(const EventQueue::Taken& taken) {
+    const SeenCall& call = *taken.call;
+    bool complete = collector_.collect(taken);
+    fetch_ahead();
+    const std::uint64_t waiting_since = complete ? 0 : monotonic_nanoseconds();
+    for (std::uint64_t tries = 1; !complete; complete = collector_.collect(taken), ++tries) {
+        if (call.gpu == nullptr || call.gpu->has_failed()) break;
+        // The thread that recorded the call may be busy elsewhere for long, or may wait for the library.
+        if (tries % kTriesToLaunch == 0) launch_unlocked_points();
+        if (monotonic_nanoseconds() - waiting_since > kPatienceWithResult && call.point->is_done()) break;
+        if (ending_.load(std::memory_order_acquire)) {
+            if (ending_since_ == 0) ending_since_ = monotonic_nanoseconds();
+            if (monotonic_nanoseconds() - ending_since_ > kPatienceAtEnd) {
+                call.gpu->give_up();
+                break;
+            }
+        }
+        nap(kShortestNap);
+    }
+    if (!complete) collector_.collect(taken);
+    collector_.end(taken);
 }
 
 /// `done` is the number of queued calls that are out after the flush.
@@ -192,87 +192,45 @@ void Measurer::fetch_ahead() const {
     }
 }
 
-bool Measurer::collect(const EventQueue::Taken& taken) {
-    if (taken.call->gpu == nullptr) return true;
-    if (collected_.size() < taken.arguments.size()) collected_.resize(taken.arguments.size());
-    for (std::size_t i = 0; i < taken.arguments.size(); ++i) {
-        const SeenArgument& seen = taken.arguments[i];
-        if (seen.on_host != nullptr || collected_[i].state != Gathered::not_yet) continue;
-        if (seen.measured != Measured::now && seen.measured != Measured::earlier) continue;
-        collect_one(*taken.call->gpu, seen, collected_[i]);
-        if (collected_[i].state == Gathered::not_yet) return false;
-    }
-    return true;
-}
-
-void Measurer::collect_one(Gpu& gpu, const SeenArgument& seen, Collected& to) {
-    const std::uint32_t kept = seen.measurement.kept;
-    if (kept == kNotKept) return collect_lines(gpu, seen, to);
-    if (seen.measured == Measured::earlier) {
-        to.partial = constants_.at(kept).partial;
-        to.state = Gathered::whole;
-        to.values.clear();
-        return;
-    }
-    collect_lines(gpu, seen, to);
-    if (to.state != Gathered::not_yet)
-        constants_.fill(kept, to.state == Gathered::whole ? &to.partial : nullptr);
-}
-
-void Measurer::collect_lines(Gpu& gpu, const SeenArgument& seen, Collected& to) {
-    const Measurement& measurement = seen.measurement;
-    const ResultShape shape = seen.tensor->result_shape(seen.requested, measurement.blocks);
-    const ResultLine* lines = gpu.lines(measurement.ticket);
-    if (remembered_.empty()) remembered_.resize(kRemembered);
-    Remembered& remembered = remembered_[measurement.ticket % kRemembered];
-    const bool is_known = remembered.gpu == &gpu && remembered.ticket == measurement.ticket &&
-                          remembered.sequence == measurement.sequence;
-    if (is_known) to.partial = remembered.partial;
-    to.state = is_known ? Gathered::whole : gather(lines, shape, measurement.sequence, to.partial);
-    to.values.resize(shape.bytes_of_values);
-    if (to.state != Gathered::whole) return;
-    if (!is_known) remembered = {&gpu, measurement.ticket, measurement.sequence, to.partial};
-    if (!gather_values(lines, shape, measurement.sequence, to.values)) to.state = Gathered::not_yet;
-}
-
 void Measurer::write(const EventQueue::Taken& taken) {
     const std::lock_guard lock(write_mutex_);
     facts_.note_written();
-    rendered_.clear();
-    for (std::size_t i = 0; i < taken.arguments.size(); ++i) {
+    const std::size_t count = taken.arguments.size();
+    // Statistics are large, and only a measured argument needs new ones.
+    if (rendered_.size() < count) rendered_.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
         const SeenArgument& seen = taken.arguments[i];
-        MeasuredArgument& argument = rendered_.emplace_back();
+        MeasuredArgument& argument = rendered_[i];
         argument.facts = seen.facts;
         argument.tensor = seen.tensor;
-        if (seen.tensor == nullptr) argument.scalar = taken.scalars[seen.scalar].view();
+        argument.scalar = seen.tensor == nullptr ? taken.scalars[seen.scalar].view() : std::string_view();
+        argument.values = {};
         argument.address = seen.address;
         argument.measured = seen.measured;
         argument.why_not = text_of(seen.why_not);
         argument.measured_at = seen.measurement.call;
         if (seen.measured != Measured::now && seen.measured != Measured::earlier) continue;
         if (seen.on_host != nullptr) {
-            argument.statistics = seen.on_host->statistics;
+            assign(argument.statistics, seen.on_host->statistics);
             argument.values = seen.on_host->values;
             continue;
         }
-        const Collected& collected = collected_[i];
+        const ResultCollector::Result& collected = collector_.result(i);
         if (collected.state == Gathered::not_yet) {
-            give_up_constant(seen);
             argument.measured = Measured::not_yet;
         } else if (collected.state == Gathered::refused) {
             argument.measured = Measured::no;
             argument.why_not = "the driver refused to launch the kernel that measures it";
         } else {
-            argument.statistics =
-                aoti_dbg::finish(collected.partial, seen.tensor->view(seen.address), seen.requested);
+            assign(argument.statistics, collected.statistics);
             argument.values = collected.values;
         }
     }
     const SeenCall& call = *taken.call;
     MeasuredCall measured = call.call;
-    measured.arguments = rendered_;
+    const std::span all(rendered_.data(), count);
+    measured.arguments = all;
     if (!call.has_both_sides) return output_.take(measured, call.printed, call.check);
-    const std::span all(rendered_);
     output_.take_both(measured, all.first(call.before), all.subspan(call.before), call.check);
 }
 
@@ -282,11 +240,11 @@ void Measurer::finish() {
     ending_.store(true, std::memory_order_release);
     // The thread has its own deadline for the device, and process exit may already have ended it. While
     // it makes progress, only the disk delays it.
-    std::uint64_t done = done_.load(std::memory_order_relaxed);
+    std::uint64_t done = writing_.done();
     std::uint64_t since = monotonic_nanoseconds();
     while (!ended_.load(std::memory_order_acquire) && monotonic_nanoseconds() - since < 2 * kPatienceAtEnd) {
         nap(kShortestNap);
-        const std::uint64_t now = done_.load(std::memory_order_relaxed);
+        const std::uint64_t now = writing_.done();
         if (now != done) since = monotonic_nanoseconds();
         done = now;
     }

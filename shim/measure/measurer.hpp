@@ -13,6 +13,8 @@
 #include "shim/calls/session_part.hpp"
 #include "shim/measure/event_queue.hpp"
 #include "shim/measure/gpu.hpp"
+#include "shim/measure/result_collector.hpp"
+#include "shim/measure/shared_writing.hpp"
 #include "shim/measure/stream_point.hpp"
 #include "shim/tensors/retired_facts.hpp"
 
@@ -42,7 +44,7 @@ class Measurer final : public SessionPart {
 
     [[nodiscard]] KeptConstants& constants() { return constants_; }
     /// The result of this argument will not arrive. If it is a constant, the next call measures it again.
-    void give_up_constant(const SeenArgument& seen);
+    void give_up_constant(const SeenArgument& seen) { collector_.give_up_constant(seen); }
 
     /// Waits until all earlier reports are written. Returns false if a deadline passes first.
     bool wait_until_written();
@@ -85,30 +87,16 @@ class Measurer final : public SessionPart {
     void drain();
     void flush_output(std::uint64_t done);
     void fetch_ahead() const;
-    /// Collects the available device results. Returns true when none is missing.
-    bool collect(const EventQueue::Taken& taken);
+    /// Waits until the results of the call are here, or never will be.
+    void collect(const EventQueue::Taken& taken);
+    /// Writes a call whose results are collected.
     void write(const EventQueue::Taken& taken);
-
-    struct Collected {
-        Gathered state = Gathered::not_yet;
-        TensorPartial partial;
-        std::vector<std::byte> values;
-    };
-    /// The result of a tensor that may be reported again.
-    struct Remembered {
-        const Gpu* gpu = nullptr;
-        std::uint64_t ticket = 0;
-        std::uint32_t sequence = 0;
-        TensorPartial partial;
-    };
-    void collect_one(Gpu& gpu, const SeenArgument& seen, Collected& to);
-    void collect_lines(Gpu& gpu, const SeenArgument& seen, Collected& to);
 
     MeasuredOutput& output_;
     RetiredFacts& facts_;
-    std::vector<Collected> collected_;    // for the current call, at least one per argument
-    std::vector<Remembered> remembered_;  // by ticket
     KeptConstants constants_;
+    ResultCollector collector_{constants_};
+    std::uint64_t ending_since_ = 0;
     std::mutex write_mutex_;
     std::vector<MeasuredArgument> rendered_;  // guarded by write_mutex_
 
@@ -127,8 +115,11 @@ class Measurer final : public SessionPart {
     std::atomic<bool> ending_{false};
     std::atomic<bool> ended_{false};
     std::atomic<std::uint64_t> dropped_{0};
-    alignas(kCacheLine) std::atomic<std::uint64_t> done_{0};  // calls of the queue that the output received
-    std::atomic<std::uint64_t> written_{0};                   // calls that the output wrote out
+    alignas(kCacheLine) std::atomic<std::uint64_t> written_{0};  // calls that the output wrote out
+    SharedWriting writing_{queue_, [this](const EventQueue::Taken& taken) {
+                               write(taken);
+                               collector_.release(taken.arguments.size());
+                           }};
 };
 
 /// Gives the session its output of measured calls and findings, and what measures, if the options may request

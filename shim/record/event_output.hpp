@@ -52,8 +52,9 @@ class EventOutput {
     EventLog* events_;
     LineLog* log_;
     OutputFormat format_;
-    JsonlRenderer jsonl_;
-    TextRenderer text_;
+    std::shared_ptr<StatisticsTexts> statistics_ = std::make_shared<StatisticsTexts>();
+    JsonlRenderer jsonl_{statistics_};
+    TextRenderer text_{statistics_};
     CompactRenderer compact_;
     std::string json_lines_;  // not written yet
     std::string log_lines_;
