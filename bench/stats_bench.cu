@@ -1,6 +1,7 @@
 // Measures statistics on a GPU: bandwidth over 1 GiB per dtype and set of statistics, beside a
 // device-to-device copy and CUB's sum. It also measures one launch over a few small tensors. It asserts
 // nothing.
+//   stats_bench [TEXT...]     only lines that contain one of the texts
 //
 //   nvcc -std=c++20 -O3 -arch=native -I . -o stats_bench bench/stats_bench.cu \
 //        build/dev/stats_kernels/libaoti_dbg_stats_kernels.a -ldl
@@ -90,6 +91,8 @@ struct Add {
 
 class Bench {
   public:
+    explicit Bench(std::vector<std::string> texts) : texts_(std::move(texts)) {}
+
     void run() {
         must(cudaMalloc(&data_, kBytes));
         must(cudaMalloc(&other_, kBytes));
@@ -148,15 +151,25 @@ class Bench {
         must(cudaMalloc(&sum, sizeof(float)));
         must(cub::DeviceReduce::Reduce(nullptr, bytes, data, sum, count, Add{}, 0.0F));
         must(cudaMalloc(&temporary, bytes));
-        const double ms = median_ms(
-            [&] { must(cub::DeviceReduce::Reduce(temporary, bytes, data, sum, count, Add{}, 0.0F)); });
-        line(dtype, "CUB, sum", ms);
+        if (is_requested(dtype, "CUB, sum"))
+            line(dtype, "CUB, sum", median_ms([&] {
+                     must(cub::DeviceReduce::Reduce(temporary, bytes, data, sum, count, Add{}, 0.0F));
+                 }));
         must(cudaFree(temporary));
         must(cudaFree(sum));
         bandwidth(dtype, "findings", Requested::findings);
         bandwidth(dtype, "printed", kPrinted);
         bandwidth(dtype, "printed, indices", Requested::findings | Requested::indices);
         bandwidth(dtype, "printed, indices, hash", kAll);
+    }
+
+    [[nodiscard]] bool is_requested(const std::string& line) const {
+        return texts_.empty() || std::any_of(texts_.begin(), texts_.end(), [&](const std::string& text) {
+                   return line.find(text) != std::string::npos;
+               });
+    }
+    [[nodiscard]] bool is_requested(DType dtype, const char* what) const {
+        return is_requested(std::string(dtype_name(dtype)) + " " + what);
     }
 
     void line(DType dtype, const char* what, double ms, double bytes = kBytes) const {
@@ -182,6 +195,7 @@ class Bench {
     }
 
     void bandwidth(DType dtype, const char* what, Requested requested) {
+        if (!is_requested(dtype, what)) return;
         const std::int64_t sizes[] = {static_cast<std::int64_t>(kBytes / element_size(dtype))};
         const std::int64_t strides[] = {1};
         StatisticsLaunch launch = launch_of({data_, dtype, sizes, strides}, 1, requested);
@@ -205,6 +219,7 @@ class Bench {
         for (const auto& [requested, what] :
              {std::pair(kPrinted, ", printed"), std::pair(kPrinted | Requested::hash, ", hash"),
               std::pair(kPrinted | Requested::indices, ", indices"), std::pair(kAll, ", everything")}) {
+            if (!is_requested(DType::float32, (name + what).c_str())) continue;
             StatisticsLaunch launch = launch_of({data_, DType::float32, sizes, strides}, 1, requested);
             const double ms = median_ms([&] { device_.launch(launch, nullptr); });
             line(DType::float32, (name + what).c_str(), ms,
@@ -231,6 +246,7 @@ class Bench {
     /// counts.
     template <typename Launch>
     void in_a_row(const char* text, const Launch& launch) {
+        if (!is_requested(text)) return;
         cudaStream_t stream = nullptr;
         cudaGraph_t graph = nullptr;
         cudaGraphExec_t ready = nullptr;
@@ -251,6 +267,7 @@ class Bench {
         std::printf("%-44s %9.2f %9.2f\n", text, by_stream * 1000 / kInARow, by_graph * 1000 / kInARow);
     }
 
+    std::vector<std::string> texts_;
     Device device_;
     Mapped<ResultLine> lines_{1U << 16U};
     void* data_ = nullptr;
@@ -260,8 +277,8 @@ class Bench {
 
 }  // namespace
 
-int main() {
-    Bench().run();
+int main(int argc, char** argv) {
+    Bench(std::vector<std::string>(argv + 1, argv + argc)).run();
     must(cudaDeviceSynchronize());
     return 0;
 }

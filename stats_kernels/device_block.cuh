@@ -40,12 +40,11 @@ struct Specials {
     unsigned long long first_negative_infinity;
 };
 
-/// A thread's four groups of a patch (device_patch.cuh) are rows apart.
+/// Part of a transposed tensor (device_patch.cuh).
 struct Patch {
     std::int64_t offset;   // of the first element, in elements
-    std::uint64_t group;   // the first group of the patch
+    std::uint64_t group;   // the first group
     std::uint64_t in_row;  // groups of the tensor in a row
-    std::uint64_t step;    // from each group of a thread to the next
 };
 
 /// Moments, specials and places for both parts of a complex tensor.
@@ -62,7 +61,8 @@ struct Shared {
     float float8[256];
     uint4 staged[kBlockThreads * 4];  // for tensors that vector loads cannot read
     Patch patch;                      // the staged one
-    uint4 end;                        // elements after the last whole group, if this block has them
+    Patch next_patch;
+    uint4 end;  // elements after the last whole group, if this block has them
 };
 
 __device__ inline Shared& shared() {

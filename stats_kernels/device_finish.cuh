@@ -12,7 +12,7 @@ __device__ __forceinline__ void leave_here(const Known& known, unsigned part, un
     Located merged;
     merged.known = merge_lanes<32>(known);
     if (wants(shared_job().requested, Requested::indices) && merged.known.count > 0) {
-        // What earlier patches exceed needs no index.
+        // What earlier tiles exceed needs no index.
         const Known* const kept = is_patched() ? &kept_of_warp(part, threadIdx.x / 32).known : nullptr;
         const bool has_minimum = known.count > 0 && known.minimum_key == merged.known.minimum_key;
         const bool has_maximum = known.count > 0 && known.maximum_key == merged.known.maximum_key;

@@ -105,29 +105,51 @@ class FloatPart {
     using Real = typename Kind::Real;
 
     __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
-        Real shift = middle_of(Kind::number(words, kPart), Kind::number(words, kNumbersInGroup + kPart),
-                               Kind::number(words, 2 * kNumbersInGroup + kPart));
-        TurnSpecials specials;
+        Suspect suspect;
         if constexpr (kIsRare<Kind>) {
             // Its code for turns with NaN serves all turns.
-            if (!add_mixed(turn, shift, specials)) add_carefully(turn, specials);
-            if (specials.counts != 0) note_specials(specials, kPart, turn);
-            return;
+            suspect.shift = shift_of(words);
+        } else {
+            if (__builtin_expect(add_ordinary(words, turn, suspect), 1)) return;
+            if constexpr (kHasRuns) {
+                TurnSpecials specials;
+                if (add_run<Kind>(words, turn.groups, specials)) return note(specials, turn);
+            }
         }
+        add_suspect(turn, suspect);
+    }
+
+    /// What is known of a turn that needs care.
+    struct Suspect {
+        Real shift;                // one of its numbers, finite if any of them is
+        bool is_in_range = false;  // no sum shows NaN or Inf
+    };
+
+    /// Returns false, and adds nothing, if the turn needs care.
+    __device__ __forceinline__ bool add_ordinary(const unsigned (&words)[kWords], const Turn& turn,
+                                                 Suspect& suspect) {
+        const Real shift = shift_of(words);
         TurnSums<Real> sums;
         if constexpr (Kind::kPaired && kParts == 1)
             sums = paired_sums<Kind>(words, turn.groups, shift);
         else
             sums = plain_sums<Kind, kPart, kParts>(words, turn.groups, shift);
-        if (__builtin_expect(is_trusted(sums), 1))
-            return take(sums, turn.groups * kInGroup, shift, turn.number);
-        if (!is_finite(shift)) shift = is_finite(sums.minimum) ? sums.minimum : sums.maximum;
-        bool done = false;
-        if constexpr (kHasRuns) done = add_run<Kind>(words, turn.groups, specials);
+        if (__builtin_expect(is_trusted(sums), 1)) {
+            take(sums, turn.groups * kInGroup, shift, turn.number);
+            return true;
+        }
+        suspect.shift = is_finite(shift) ? shift : (is_finite(sums.minimum) ? sums.minimum : sums.maximum);
+        suspect.is_in_range = is_finite(sums.squares);
+        return false;
+    }
+
+    /// Reads the turn once more.
+    __device__ __forceinline__ void add_suspect(const Turn& turn, const Suspect& suspect) {
+        TurnSpecials specials;
         // Complex numbers are too rare for the code.
-        if (kParts == 1 && !done && !is_finite(sums.squares)) done = add_mixed(turn, shift, specials);
-        if (!done) add_carefully(turn, specials);
-        if (specials.counts != 0) note_specials(specials, kPart, turn);
+        if (kParts != 1 || suspect.is_in_range || !add_mixed(turn, suspect.shift, specials))
+            add_carefully(turn, specials);
+        note(specials, turn);
     }
 
     __device__ void add_end(const Turn& turn) {
@@ -138,6 +160,7 @@ class FloatPart {
 
     template <bool kHere>
     __device__ void finish() const {
+        if constexpr (kParts == 1) specials_.leave(kPart);
         Known known;
         known.count = count_;
         moments_.finish(known);
@@ -153,6 +176,18 @@ class FloatPart {
     }
 
   private:
+    static __device__ Real shift_of(const unsigned (&words)[kWords]) {
+        return middle_of(Kind::number(words, kPart), Kind::number(words, kNumbersInGroup + kPart),
+                         Kind::number(words, 2 * kNumbersInGroup + kPart));
+    }
+
+    __device__ __forceinline__ void note(const TurnSpecials& found, const Turn& turn) {
+        if constexpr (kParts == 1)
+            specials_.add(found, turn);
+        else if (found.counts != 0)
+            note_specials(found, kPart, turn);
+    }
+
     /// Handles the end of the tensor and turns with numbers that are too far apart for their own precision.
     __device__ void add_carefully(const Turn& turn, TurnSpecials& specials) {
 #pragma unroll 1
@@ -223,6 +258,7 @@ class FloatPart {
     unsigned zeros_ = 0;
     unsigned minimum_turn_ = 0;
     unsigned maximum_turn_ = 0;
+    SpecialCounts specials_;  // not of complex numbers, which need the registers
 };
 
 template <typename Kind>
@@ -262,19 +298,21 @@ template <typename Kind, unsigned kParts>
 struct FindingsOnly {
     __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
         if (__builtin_expect(!has_specials<Kind>(words), 1)) return;
-        if constexpr (kParts == 1 && kIsMasked<Kind>) {
+        if constexpr (kParts == 1) {
             TurnSpecials specials;
-            if (!add_run<Kind>(words, turn.groups, specials))
-                specials = mixed_sums<Kind, 0, 1, false>(turn, 0).specials;
-            if (specials.counts != 0) note_specials(specials, 0, turn);
-            return;
+            bool done = false;
+            if constexpr (kIsMasked<Kind>) done = add_run<Kind>(words, turn.groups, specials);
+            if (!done) specials = mixed_sums<Kind, 0, 1, false>(turn, 0).specials;
+            return specials_.add(specials, turn);
         }
         add_parts<true>(turn);
     }
     __device__ void add_end(const Turn& turn) { add_parts<false>(turn); }
     /// leave_lines() expects no results of warps.
     template <bool>
-    __device__ void finish() const {}
+    __device__ void finish() const {
+        specials_.leave(0);
+    }
 
   private:
     template <bool kWhole>
@@ -291,6 +329,8 @@ struct FindingsOnly {
             specials = specials_of_end<Kind, kPart, kParts>(turn);
         if (specials.counts != 0) note_specials(specials, kPart, turn);
     }
+
+    SpecialCounts specials_;
 };
 
 }  // namespace aoti_dbg::device

@@ -218,38 +218,6 @@ struct TableFloat8 {
     static __device__ float decode(std::uint64_t bits) { return shared().float8[bits]; }
 };
 
-/// All kinds of float8 but float8_e8m0fnu: their numbers are numbers of float16.
-struct HalfFloat8 : HalfPairs, TableFloat8 {
-    static constexpr bool kPaired = true;
-    static constexpr unsigned kPairs = 8;
-    using TableFloat8::decode;
-    static __device__ void decode(const unsigned (&group)[4], Pair (&pairs)[kPairs]) {
-        const DType dtype = shared_job().dtype;
-        if (dtype == DType::float8_e5m2) {
-#pragma unroll
-            for (unsigned i = 0; i < kPairs; ++i)
-                pairs[i] = as_pair<Pair>(__byte_perm(group[i / 2], 0, i % 2 == 0 ? 0x1404 : 0x3424));
-            return;
-        }
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
-        if (dtype == DType::float8_e4m3fn) {
-#pragma unroll
-            for (unsigned i = 0; i < kPairs; ++i) {
-                unsigned halves = 0;
-                asm("cvt.rn.f16x2.e4m3x2 %0, %1;"
-                    : "=r"(halves)
-                    : "h"(static_cast<unsigned short>(group[i / 2] >> (i % 2 * 16))));
-                pairs[i] = as_pair<Pair>(halves);
-            }
-            return;
-        }
-#endif
-#pragma unroll
-        for (unsigned i = 0; i < kPairs; ++i)
-            pairs[i] = __floats2half2_rn(number(group, 2 * i), number(group, 2 * i + 1));
-    }
-};
-
 /// float8_e8m0fnu is the exponent of a bfloat16: 0 means 2^-127, and 255 is NaN.
 struct ScaleFloat8 : BFloat16, TableFloat8 {
     using BFloat16::kPaired;

@@ -243,9 +243,17 @@ struct TurnGroups {
     std::uint64_t step;  // from each to the next
 };
 
+/// A patch must be the staged one.
 __device__ inline TurnGroups groups_of(unsigned turn) {
-    if (is_patched()) return {shared().patch.group + group_in_patch(), shared().patch.step};
+    const unsigned between = groups_between(shared_job().bytes);
+    if (is_patched()) return {own_group(shared().patch, between), between};
     return {first_group_of(turn), kBlockThreads};
+}
+
+__device__ inline TurnGroups groups_of_any(unsigned turn) {
+    if (!is_patched()) return groups_of(turn);
+    const unsigned between = groups_between(shared_job().bytes);
+    return {own_group(patch_of(first_group_of(turn) / kTileGroups), between), between};
 }
 
 /// Iterates over the numbers in a group. It serves rare cases that do not justify unrolled code.
@@ -293,15 +301,6 @@ __device__ inline std::uint64_t key_of_bits(DType dtype, std::uint64_t bits) {
     return key_of(static_cast<std::int64_t>(bits << unused) >> unused);
 }
 
-/// Loads the element `at` of a lane's turn, whose index in the tensor is `index`.
-__device__ inline uint4 load_element(std::uint64_t index, unsigned lane, unsigned at) {
-    const unsigned bytes = shared_job().bytes;
-    if (!is_patched()) return load_group(index, 1, bytes);
-    const unsigned in_group = 16 / bytes;
-    const uint4& group = shared().staged[threadIdx.x / 32 * 32 + lane + at / in_group * kBlockThreads];
-    return load_bytes(reinterpret_cast<const unsigned char*>(&group) + at % in_group * bytes, bytes);
-}
-
 /// Returns where the warp first saw an extreme. Each lane that has it knows its turn, and all lanes search
 /// there. Usually this searches one lane's turn, because turns after the found index are skipped.
 __device__ __noinline__ std::uint64_t index_of_extreme(bool has_it, unsigned turn, unsigned part,
@@ -310,7 +309,7 @@ __device__ __noinline__ std::uint64_t index_of_extreme(bool has_it, unsigned tur
     const unsigned bytes = job.bytes;
     const unsigned number_bits = 8 * bytes / numbers_in_element(job.dtype);
     const unsigned in_group = 16 / bytes;
-    const TurnGroups groups = groups_of(turn);
+    const TurnGroups groups = groups_of_any(turn);
     const std::uint64_t earliest = groups.first * in_group;
     std::uint64_t found = kNoIndex;
     for (;;) {
@@ -324,7 +323,7 @@ __device__ __noinline__ std::uint64_t index_of_extreme(bool has_it, unsigned tur
         for (unsigned i = lane; i < kGroups * in_group; i += 32) {
             const std::uint64_t index = first + i / in_group * groups.step * in_group + i % in_group;
             if (index >= job.count) break;
-            GroupBits bits(load_element(index, candidate, i));
+            GroupBits bits(load_group(index, 1, bytes));
             if (part == 1) bits.next(number_bits);
             bool is_there = key_of_bits(part_dtype(job.dtype), bits.next(number_bits)) == key;
             if (is_packed(job.dtype))

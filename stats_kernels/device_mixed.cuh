@@ -60,6 +60,50 @@ __device__ __forceinline__ void note_specials(const TurnSpecials& found, unsigne
     }
 }
 
+/// The NaN, +Inf and -Inf of a thread, kept in registers: masks have some in every turn, and all warps of a
+/// block would wait for one address.
+class SpecialCounts {
+  public:
+    /// Turns come in logical order, so only the first one of a kind can have the first group.
+    __device__ __forceinline__ void add(const TurnSpecials& found, const Turn& turn) {
+        if (found.counts == 0) return;
+        bool is_first = false;
+#pragma unroll
+        for (unsigned kind = 0; kind < 3; ++kind) {
+            const unsigned own = found.counts >> (kind * 8) & 0xffU;
+            is_first = is_first || (own != 0 && counts_[kind] == 0);
+            counts_[kind] += own;
+        }
+        if (is_first) note_firsts(found, turn);
+    }
+
+    /// Adds them to the block's.
+    __device__ __forceinline__ void leave(unsigned part) const {
+        if ((counts_[0] | counts_[1] | counts_[2]) == 0) return;
+        unsigned long long* count = &shared().specials[part].nan;
+#pragma unroll 1
+        for (unsigned kind = 0; kind < 3; ++kind, ++count) {
+            const unsigned own = kind == 0 ? counts_[0] : (kind == 1 ? counts_[1] : counts_[2]);
+            if (own != 0) atomicAdd(count, static_cast<unsigned long long>(own));
+        }
+    }
+
+  private:
+    static __device__ __forceinline__ void note_firsts(const TurnSpecials& found, const Turn& turn) {
+        const TurnGroups groups = groups_of(turn.number);
+        unsigned long long* first = &shared().specials[0].first_nan;
+#pragma unroll 1
+        for (unsigned shift = 0; shift < 24; shift += 8, ++first) {
+            if ((found.counts >> shift & 0xffU) == 0) continue;
+            const std::uint64_t group =
+                groups.first + (turn.before + (found.firsts >> shift & 0xffU)) * groups.step;
+            atomicMin(first, static_cast<unsigned long long>(group));
+        }
+    }
+
+    unsigned counts_[3] = {0, 0, 0};
+};
+
 /// Masks have long runs of one number. If the turn's words are all the same, and hold only one number that is
 /// not finite, counts it. Requires whole groups.
 template <typename Kind>

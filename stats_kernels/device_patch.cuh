@@ -16,10 +16,15 @@ __device__ inline bool is_patched() {
     return shared_job().strided_load == StridedLoad::patches;
 }
 
-/// Returns the number of the calling thread's first group, from the first group of the patch.
-__device__ inline std::uint64_t group_in_patch() {
-    const unsigned columns = kPatchColumns * shared_job().bytes / 16;
-    return threadIdx.x / columns * shared().patch.in_row + threadIdx.x % columns;
+/// A thread's four groups are in one row of the tensor, so that its groups of all patches are in logical
+/// order. Returns the distance between two of them.
+__device__ constexpr unsigned groups_between(unsigned bytes) {
+    return kPatchColumns * bytes / 16 / kGroups;
+}
+
+/// Returns the calling thread's first group.
+__device__ inline std::uint64_t own_group(const Patch& patch, unsigned between) {
+    return patch.group + threadIdx.x / between * patch.in_row + threadIdx.x % between;
 }
 
 __device__ inline Patch patch_of(std::uint64_t tile) {
@@ -28,7 +33,6 @@ __device__ inline Patch patch_of(std::uint64_t tile) {
     const DeviceDim across = dims[job.rank - 1];
     const DeviceDim along = dims[job.rank - 2];
     const unsigned in_patch = kPatchBytes / job.bytes;  // rows
-    const unsigned columns = kPatchColumns * job.bytes / 16;
     const std::uint64_t wide = static_cast<std::uint64_t>(across.size) / kPatchColumns;
     const std::uint64_t high = static_cast<std::uint64_t>(along.size) / in_patch;
     const std::uint64_t band = divide(tile, wide);
@@ -39,9 +43,9 @@ __device__ inline Patch patch_of(std::uint64_t tile) {
     patch.in_row = static_cast<std::uint64_t>(across.size) * job.bytes / 16;
     patch.group =
         (outer * static_cast<std::uint64_t>(along.size) + row) * patch.in_row + column * job.bytes / 16;
-    patch.step = kBlockThreads / columns * patch.in_row;
     patch.offset = static_cast<std::int64_t>(row) + static_cast<std::int64_t>(column) * across.stride;
     std::uint64_t rest = outer;
+#pragma unroll 1
     for (int d = job.rank - 3; d >= 0; --d) {
         const auto size = static_cast<std::uint64_t>(dims[d].size);
         const std::uint64_t next = divide(rest, size);
@@ -56,38 +60,59 @@ __device__ inline unsigned place_in_patch(unsigned column, unsigned chunk, unsig
     return column * kChunks + (chunk ^ column / in_group % kChunks);
 }
 
+/// Returns the elements of a row from words that have it and its neighbors: four words of a group.
+template <unsigned kBytes>
+__device__ void pick_row(const unsigned (&read)[16 / kBytes], unsigned row, unsigned (&words)[4]) {
+    if constexpr (kBytes == 2) {
+        const unsigned halves = row % 2 == 0 ? 0x5410 : 0x7632;
+#pragma unroll
+        for (unsigned i = 0; i < 4; ++i)
+            words[i] = __byte_perm(read[2 * i], read[2 * i + 1], halves);
+    } else {
+        const unsigned bytes = row % 4 * 0x11 + 0x40;
+#pragma unroll
+        for (unsigned i = 0; i < 4; ++i)
+            words[i] = __byte_perm(__byte_perm(read[4 * i], read[4 * i + 1], bytes),
+                                   __byte_perm(read[4 * i + 2], read[4 * i + 3], bytes), 0x5410);
+    }
+}
+
 /// Reads a group of the turned patch from shared memory.
 template <unsigned kBytes>
 __device__ uint4 turned_group(unsigned row, unsigned first_column) {
-    using Bits = typename ElementBits<kBytes>::Type;
+    using Bits = typename ElementBits < kBytes<4 ? 4 : kBytes>::Type;
     constexpr unsigned kInGroup = 16 / kBytes;
     const unsigned chunk = row * kBytes / 16;
     unsigned words[4] = {0, 0, 0, 0};
+    [[maybe_unused]] unsigned neighbors[kInGroup];
 #pragma unroll
     for (unsigned i = 0; i < kInGroup; ++i) {
         const uint4* const at = &shared().staged[place_in_patch(first_column + i, chunk, kInGroup)];
-        put(words, i, reinterpret_cast<const Bits*>(at)[row % kInGroup]);
+        const Bits bits = reinterpret_cast<const Bits*>(at)[row % kInGroup * kBytes / sizeof(Bits)];
+        if constexpr (kBytes < 4)
+            neighbors[i] = bits;
+        else
+            put(words, i, bits);
     }
+    if constexpr (kBytes < 4) pick_row<kBytes>(neighbors, row, words);
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/// Stages a patch. Returns the hash of the calling thread's groups, because a sweep does not know their
-/// numbers.
+/// Turns a patch in shared memory. All have read the previous one. Afterwards, the caller must wait for all
+/// threads before it changes staged groups.
 template <unsigned kBytes>
-__device__ std::uint64_t stage_patch(const Patch& patch) {
+__device__ __forceinline__ void turn_patch(const Patch& patch, uint4 (&groups)[kGroups]) {
     constexpr unsigned kInGroup = 16 / kBytes;
-    constexpr unsigned kColumns = kPatchColumns / kInGroup;  // of groups
+    constexpr unsigned kBetween = kPatchColumns / kInGroup / kGroups;
     const DeviceJob& job = shared_job();
     const auto* data = reinterpret_cast<const unsigned char*>(job.data);
     const std::int64_t stride = shared_dims()[job.rank - 1].stride;
-    uint4 groups[kGroups];
 #pragma unroll
     for (unsigned k = 0; k < kGroups; ++k) {
         const unsigned number = threadIdx.x + k * kBlockThreads;
         const std::int64_t offset = patch.offset + number / kChunks * stride + number % kChunks * kInGroup;
         groups[k] = *reinterpret_cast<const uint4*>(data + offset * kBytes);
     }
-    __syncthreads();  // all have swept the previous patch
     if (threadIdx.x == 0) shared().patch = patch;
 #pragma unroll
     for (unsigned k = 0; k < kGroups; ++k) {
@@ -95,21 +120,42 @@ __device__ std::uint64_t stage_patch(const Patch& patch) {
         shared().staged[place_in_patch(number / kChunks, number % kChunks, kInGroup)] = groups[k];
     }
     __syncthreads();
-    const unsigned row = threadIdx.x / kColumns;
-    const unsigned column = threadIdx.x % kColumns * kInGroup;
+    const unsigned row = threadIdx.x / kBetween;
+    const unsigned column = threadIdx.x % kBetween;
 #pragma unroll
     for (unsigned k = 0; k < kGroups; ++k)
-        groups[k] = turned_group<kBytes>(row + k * (kBlockThreads / kColumns), column);
-    __syncthreads();
-    const std::uint64_t first = patch.group + group_in_patch();
+        groups[k] = turned_group<kBytes>(row, (column + k * kBetween) * kInGroup);
+}
+
+/// Keeps the calling thread's groups in shared memory, where all have read the patch.
+__device__ inline void keep_groups(const uint4 (&groups)[kGroups]) {
+#pragma unroll
+    for (unsigned k = 0; k < kGroups; ++k)
+        shared().staged[threadIdx.x + k * kBlockThreads] = groups[k];
+}
+
+template <unsigned kBetween>
+__device__ __forceinline__ std::uint64_t hash_of_groups(const uint4 (&groups)[kGroups], std::uint64_t first) {
+    const std::uint64_t place = hash_place(first);
     std::uint64_t hash = 0;
 #pragma unroll
-    for (unsigned k = 0; k < kGroups; ++k) {
-        shared().staged[threadIdx.x + k * kBlockThreads] = groups[k];
-        hash += hash_group(first + k * patch.step, std::uint64_t{groups[k].y} << 32U | groups[k].x,
-                           std::uint64_t{groups[k].w} << 32U | groups[k].z);
-    }
+    for (unsigned k = 0; k < kGroups; ++k)
+        hash +=
+            hash_group_at(place + k * (kBetween * kHashStep), std::uint64_t{groups[k].y} << 32U | groups[k].x,
+                          std::uint64_t{groups[k].w} << 32U | groups[k].z);
     return hash;
+}
+
+/// Stages a patch. Returns the hash of the calling thread's groups, because a sweep does not know their
+/// numbers.
+template <unsigned kBytes>
+__device__ std::uint64_t stage_patch(const Patch& patch) {
+    uint4 groups[kGroups];
+    __syncthreads();  // all have swept the previous patch
+    turn_patch<kBytes>(patch, groups);
+    __syncthreads();
+    keep_groups(groups);
+    return hash_of_groups<groups_between(kBytes)>(groups, own_group(patch, groups_between(kBytes)));
 }
 
 __device__ std::uint64_t stage_and_hash(const Patch& patch) {

@@ -6,6 +6,7 @@
 
 #include "stats_kernels/device_finish.cuh"
 #include "stats_kernels/device_float4.cuh"
+#include "stats_kernels/device_float8.cuh"
 #include "stats_kernels/device_values.cuh"
 
 namespace aoti_dbg::device {
@@ -27,6 +28,13 @@ __device__ std::int64_t groups_to_next_turn() {
     return std::int64_t{shared_job().blocks} * kTileGroups;
 }
 
+__device__ __forceinline__ void put_group(unsigned (&words)[kWords], unsigned k, const uint4& group) {
+    words[k * 4] = group.x;
+    words[k * 4 + 1] = group.y;
+    words[k * 4 + 2] = group.z;
+    words[k * 4 + 3] = group.w;
+}
+
 /// kHere inlines everything, including the end.
 template <unsigned kBytes, bool kHash, bool kHere, typename Numbers>
 __device__ __forceinline__ void sweep_here(const Region& region) {
@@ -40,17 +48,20 @@ __device__ __forceinline__ void sweep_here(const Region& region) {
     turn.number = region.first_turn;
     const std::int64_t step = groups_to_next_turn();
     for (std::int64_t left = region.left; left > 0; left -= step) {
-        turn.groups = left > kTileGroups - kBlockThreads
-                          ? kGroups
-                          : (static_cast<unsigned>(left) + kBlockThreads - 1) / kBlockThreads;
         unsigned words[kWords];
+        // For the kinds inlined in the kernel, less code counts more.
+        if (!kHere && left > kTileGroups - kBlockThreads) {
+            turn.groups = kGroups;
 #pragma unroll
-        for (unsigned k = 0; k < kGroups; ++k) {
-            const uint4 group = turn.from[k < turn.groups ? k * kBlockThreads : 0];
-            words[k * 4] = group.x;
-            words[k * 4 + 1] = group.y;
-            words[k * 4 + 2] = group.z;
-            words[k * 4 + 3] = group.w;
+            for (unsigned k = 0; k < kGroups; ++k)
+                put_group(words, k, turn.from[k * kBlockThreads]);
+        } else {
+            turn.groups = left > kTileGroups - kBlockThreads
+                              ? kGroups
+                              : (static_cast<unsigned>(left) + kBlockThreads - 1) / kBlockThreads;
+#pragma unroll
+            for (unsigned k = 0; k < kGroups; ++k)
+                put_group(words, k, turn.from[k < turn.groups ? k * kBlockThreads : 0]);
         }
         if (kHash) {
 #pragma unroll
@@ -101,6 +112,11 @@ template <typename Kind, unsigned kBytes>
 __device__ void sweep_real(Region region) {
     using Findings = FindingsOnly<std::conditional_t<kBytes == 1, TableFloat8, Kind>, 1>;
     return requested_sweep<Findings, RealNumbers<Kind>, kBytes>(region);
+}
+
+template <Float8Format kFormat>
+__device__ void sweep_float8(Region region) {
+    return requested_sweep<FindingsOnly<TableFloat8, 1>, Float8Numbers<kFormat>, 1>(region);
 }
 
 template <typename Kind, unsigned kBytes>
@@ -160,8 +176,12 @@ __device__ __noinline__ void sweep_region(Region region) {
             return sweep_finite<Float4Numbers, 1>(region);
         case DType::float8_e8m0fnu:
             return sweep_real<ScaleFloat8, 1>(region);
+        case DType::float8_e4m3fn:
+            return sweep_float8<Float8Format::e4m3fn>(region);
+        case DType::float8_e5m2:
+            return sweep_float8<Float8Format::e5m2>(region);
         default:
-            return sweep_real<HalfFloat8, 1>(region);
+            return sweep_float8<Float8Format::fnuz>(region);
     }
 }
 
@@ -210,48 +230,63 @@ __device__ __noinline__ void sweep_staged(Region region) {
     }
 }
 
-/// Sweeps patches without a result for each. Only indices need these, because a thread's groups are not in
-/// order from patch to patch.
-template <unsigned kBytes, typename Numbers>
+/// One thread divides for all of them.
+__device__ __noinline__ void find_next_patch(unsigned turn) {
+    if (threadIdx.x == 0) shared().next_patch = patch_of(first_group_of(turn) / kTileGroups);
+}
+
+/// Sweeps patches without a result for each. The groups stay in registers unless a thread has to read them
+/// again.
+template <unsigned kBytes, typename Kind>
 __device__ __noinline__ void sweep_patches(const Region& region) {
-    Numbers numbers;
+    FloatPart<Kind, 0, 1> part;
+    std::uint64_t hash = 0;
+    const bool hashes = wants(shared_job().requested, Requested::hash);
     Turn turn;
     turn.from = shared().staged + threadIdx.x;
     turn.groups = kGroups;
     turn.in_last = 16 / kBytes;
     const std::int64_t step = groups_to_next_turn();
+    find_next_patch(turn.number);
+    if (threadIdx.x % 32 == 0) kept_of_warp(0, threadIdx.x / 32) = Located{};
+    __syncthreads();
     for (std::int64_t left = region.left; left > 0; left -= step) {
-        stage(first_group_of(turn.number), left);
+        const Patch patch = shared().next_patch;
+        uint4 groups[kGroups];
+        turn_patch<kBytes>(patch, groups);
+        find_next_patch(turn.number + 1);
+        if (hashes)
+            hash += hash_of_groups<groups_between(kBytes)>(groups, own_group(patch, groups_between(kBytes)));
         unsigned words[kWords];
 #pragma unroll
-        for (unsigned k = 0; k < kGroups; ++k) {
-            const uint4 group = turn.from[k * kBlockThreads];
-            words[k * 4] = group.x;
-            words[k * 4 + 1] = group.y;
-            words[k * 4 + 2] = group.z;
-            words[k * 4 + 3] = group.w;
+        for (unsigned k = 0; k < kGroups; ++k)
+            put_group(words, k, groups[k]);
+        typename FloatPart<Kind, 0, 1>::Suspect suspect;
+        const bool is_added = part.add_ordinary(words, turn, suspect);
+        if (__syncthreads_or(is_added ? 0 : 1) != 0) {
+            keep_groups(groups);
+            if (!is_added) part.add_suspect(turn, suspect);
+            __syncthreads();
         }
-        numbers.add(words, turn);
         ++turn.number;
     }
-    numbers.template finish<false>();
+    part.template finish<false>();
+    if (hashes) leave_hash(hash);
 }
 
 /// Returns false for kinds and requests that are rare among transposed tensors.
 __device__ bool sweep_common_patches(const Region& region) {
     const DeviceJob& job = shared_job();
-    if (!is_patched() || !wants(job.requested, Requested::printed) ||
-        wants(job.requested, Requested::indices))
-        return false;
+    if (!is_patched() || !wants(job.requested, Requested::printed | Requested::indices)) return false;
     switch (job.dtype) {
         case DType::float32:
-            sweep_patches<4, RealNumbers<Float32>>(region);
+            sweep_patches<4, Float32>(region);
             return true;
         case DType::float16:
-            sweep_patches<2, RealNumbers<Float16>>(region);
+            sweep_patches<2, Float16>(region);
             return true;
         case DType::bfloat16:
-            sweep_patches<2, RealNumbers<BFloat16>>(region);
+            sweep_patches<2, BFloat16>(region);
             return true;
         default:
             return false;
