@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "shim/calls/driver_observer.hpp"
+#include "shim/calls/thread_state.hpp"
 #include "shim/check/race_driver_observer.hpp"
 #include "shim/check/races.hpp"
 #include "shim/faults/allocation_observer.hpp"
@@ -140,6 +141,9 @@ bool ends_with(const std::string& text, const std::string& end) {
 }  // namespace
 
 std::atomic<std::uint32_t> g_pending_points{0};
+
+__thread ThreadState* t_thread_state __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread std::uint32_t t_unwatched_roles __attribute__((tls_model("initial-exec"))) = 0;
 
 bool g_measuring = false;
 bool g_saving = true;

@@ -16,14 +16,37 @@ TEST_CASE("If nothing waits to be measured, a hook calls the real function and d
     }
 }
 
-TEST_CASE("During a measurement, possible changes of memory are noted, and mere queries are not") {
+TEST_CASE("In an inspected run, possible changes of memory are noted, and mere queries are not") {
     g_pending_points = 0;
     g_measuring = true;
+    const auto run = std::make_unique<ThreadState>();
+    run->depth = 1;
+    t_thread_state = run.get();
     for (const FlushHook& hook : kHooks) {
         CAPTURE(hook.name);
         CHECK(call(hook) == kAnswer);
         CHECK(g_forgets == (only_sends(hook) || only_asks(hook) ? 0 : 1));
     }
+    t_thread_state = nullptr;
+    g_measuring = false;
+}
+
+TEST_CASE("Outside of runs, and in skipped ones, nothing is noted") {
+    g_pending_points = 0;
+    g_measuring = true;
+    const auto run = std::make_unique<ThreadState>();
+    for (const bool is_skipped : {false, true}) {
+        run->depth = is_skipped ? 1 : 0;
+        t_unwatched_roles = is_skipped ? bit_of(SlotRole::call) : 0;
+        t_thread_state = run.get();
+        for (const FlushHook& hook : kHooks) {
+            CAPTURE(hook.name);
+            CHECK(call(hook) == kAnswer);
+            CHECK(g_forgets == 0);
+        }
+    }
+    t_unwatched_roles = 0;
+    t_thread_state = nullptr;
     g_measuring = false;
 }
 
