@@ -245,15 +245,13 @@ struct TurnGroups {
 
 /// A patch must be the staged one.
 __device__ inline TurnGroups groups_of(unsigned turn) {
-    const unsigned between = groups_between(shared_job().bytes);
-    if (is_patched()) return {own_group(shared().patch, between), between};
+    if (is_patched()) return {own_group(shared().patch), groups_between()};
     return {first_group_of(turn), kBlockThreads};
 }
 
 __device__ inline TurnGroups groups_of_any(unsigned turn) {
     if (!is_patched()) return groups_of(turn);
-    const unsigned between = groups_between(shared_job().bytes);
-    return {own_group(patch_of(first_group_of(turn) / kTileGroups), between), between};
+    return {own_group(patch_of(first_group_of(turn) / kTileGroups)), groups_between()};
 }
 
 /// Iterates over the numbers in a group. It serves rare cases that do not justify unrolled code.

@@ -18,12 +18,13 @@ __device__ inline bool is_patched() {
 
 /// A thread's four groups are in one row of the tensor, so that its groups of all patches are in logical
 /// order. Returns the distance between two of them.
-__device__ constexpr unsigned groups_between(unsigned bytes) {
-    return kPatchColumns * bytes / 16 / kGroups;
+__device__ inline unsigned groups_between() {
+    return kPatchColumns * shared_job().bytes / 16 / kGroups;
 }
 
 /// Returns the calling thread's first group.
-__device__ inline std::uint64_t own_group(const Patch& patch, unsigned between) {
+__device__ inline std::uint64_t own_group(const Patch& patch) {
+    const unsigned between = groups_between();
     return patch.group + threadIdx.x / between * patch.in_row + threadIdx.x % between;
 }
 
@@ -134,15 +135,13 @@ __device__ inline void keep_groups(const uint4 (&groups)[kGroups]) {
         shared().staged[threadIdx.x + k * kBlockThreads] = groups[k];
 }
 
-template <unsigned kBetween>
-__device__ __forceinline__ std::uint64_t hash_of_groups(const uint4 (&groups)[kGroups], std::uint64_t first) {
-    const std::uint64_t place = hash_place(first);
+__device__ __forceinline__ std::uint64_t hash_of_groups(const uint4 (&groups)[kGroups], std::uint64_t first,
+                                                        unsigned step) {
     std::uint64_t hash = 0;
 #pragma unroll
     for (unsigned k = 0; k < kGroups; ++k)
-        hash +=
-            hash_group_at(place + k * (kBetween * kHashStep), std::uint64_t{groups[k].y} << 32U | groups[k].x,
-                          std::uint64_t{groups[k].w} << 32U | groups[k].z);
+        hash += hash_group(first + k * step, std::uint64_t{groups[k].y} << 32U | groups[k].x,
+                           std::uint64_t{groups[k].w} << 32U | groups[k].z);
     return hash;
 }
 
@@ -155,7 +154,7 @@ __device__ std::uint64_t stage_patch(const Patch& patch) {
     turn_patch<kBytes>(patch, groups);
     __syncthreads();
     keep_groups(groups);
-    return hash_of_groups<groups_between(kBytes)>(groups, own_group(patch, groups_between(kBytes)));
+    return hash_of_groups(groups, own_group(patch), groups_between());
 }
 
 __device__ std::uint64_t stage_and_hash(const Patch& patch) {

@@ -49,16 +49,13 @@ __device__ __forceinline__ void sweep_here(const Region& region) {
     const std::int64_t step = groups_to_next_turn();
     for (std::int64_t left = region.left; left > 0; left -= step) {
         unsigned words[kWords];
-        // For the kinds inlined in the kernel, less code counts more.
-        if (!kHere && left > kTileGroups - kBlockThreads) {
+        if (left > kTileGroups - kBlockThreads) {
             turn.groups = kGroups;
 #pragma unroll
             for (unsigned k = 0; k < kGroups; ++k)
                 put_group(words, k, turn.from[k * kBlockThreads]);
         } else {
-            turn.groups = left > kTileGroups - kBlockThreads
-                              ? kGroups
-                              : (static_cast<unsigned>(left) + kBlockThreads - 1) / kBlockThreads;
+            turn.groups = (static_cast<unsigned>(left) + kBlockThreads - 1) / kBlockThreads;
 #pragma unroll
             for (unsigned k = 0; k < kGroups; ++k)
                 put_group(words, k, turn.from[k < turn.groups ? k * kBlockThreads : 0]);
@@ -255,8 +252,7 @@ __device__ __noinline__ void sweep_patches(const Region& region) {
         uint4 groups[kGroups];
         turn_patch<kBytes>(patch, groups);
         find_next_patch(turn.number + 1);
-        if (hashes)
-            hash += hash_of_groups<groups_between(kBytes)>(groups, own_group(patch, groups_between(kBytes)));
+        if (hashes) hash += hash_of_groups(groups, own_group(patch), groups_between());
         unsigned words[kWords];
 #pragma unroll
         for (unsigned k = 0; k < kGroups; ++k)
