@@ -227,7 +227,7 @@ def write_costs(results: list[dict], page: pathlib.Path) -> None:
     newest_of_machine = newest(costs)[machine]
     when = ", ".join(sorted({result["when"].partition(" ")[0] for result in newest_of_machine}))
     turns = min(result["repetitions"] for result in newest_of_machine)
-    text = f"{machine}. Measured on {when}, medians of at least {turns} processes.\n\n{cost_table(newest_of_machine)}"
+    text = f"{machine}. Measured on {when}, medians of at least {turns} turns.\n\n{cost_table(newest_of_machine)}"
     before, rest = page.read_text().split(BEGIN)
     page.write_text(before + BEGIN + "\n" + text + "\n" + END + rest.split(END)[1])
 
