@@ -99,6 +99,7 @@ const RowTensor* main_tensor(const PageSite& site, const std::vector<RowTensor>&
     if (const auto* one = first([](const RowTensor* tensor) { return tensor->nan > 0; })) return one;
     if (const auto* one = first([](const RowTensor* tensor) { return tensor->infinite > 0; })) return one;
     if (const auto* one = first([](const RowTensor* tensor) { return tensor->has_moments; })) return one;
+    if (const auto* one = first([](const RowTensor* tensor) { return tensor->is_measured; })) return one;
     return all.empty() ? nullptr : all.front();
 }
 

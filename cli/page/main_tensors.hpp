@@ -11,7 +11,7 @@
 namespace aoti_dbg::cli {
 
 /// Appends three characters of base64: the first 18 bits of the number as a float, rounded. They hold three
-/// digits. A number that a float cannot hold becomes kUnknown.
+/// digits. A number that is not zero and no normal float becomes kUnknown.
 void append_packed(double number, std::string& out);
 
 /// Returns the tensor that stands for what a call reads (`is_after` is false) or writes. The page chooses the

@@ -133,13 +133,14 @@ void KernelTimer::add_events(const std::string& path) {
     warn_of_gaps(path.c_str(), reader.notes());
 }
 
-/// Reads some of a large file, because the user waits for the table. The rest is read the next times.
+/// Reads some of a large file, because the user waits for the table. The last time reads the rest.
 void KernelTimer::add_new_bytes(const std::string& path, bool is_final) {
     constexpr int kMostPolls = 2;
     std::unique_ptr<GrowingEvents>& events = growing_events_[path];
     if (events == nullptr) events = std::make_unique<GrowingEvents>(path, ArgumentDetail::facts);
     if (!events->is_open()) return;
-    for (int polls = 0; polls == 0 || (polls < kMostPolls && events->may_have_more()); ++polls) {
+    for (int polls = 0; polls == 0 || ((is_final || polls < kMostPolls) && events->may_have_more());
+         ++polls) {
         events->poll(is_final);
         for (ReadEvent event; events->next(event);) {
             const MeasuredCall& call = event.call;

@@ -10,8 +10,8 @@ class PendingObserver final : public DriverObserver {
     constexpr PendingObserver() = default;
     [[nodiscard]] DriverKinds kinds() const override;
     [[nodiscard]] DriverKinds kinds_after() const override { return 0; }
-    /// The tasks are measurements that wait. At the end of a run, none of it waits and none is kept for later
-    /// calls. The start of a skipped run inside of another run does the same to that run.
+    /// The tasks are measurements that wait. A run launches and forgets its measurements when it ends, and
+    /// when a skipped run begins inside of it.
     [[nodiscard]] const std::atomic<std::uint32_t>* tasks() const override;
     void before(const DriverEvent& event, KeptByObserver& kept) const override;
 };
