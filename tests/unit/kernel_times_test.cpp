@@ -25,10 +25,15 @@ void write(const std::string& path, const std::string& lines) {
     std::ofstream(path, std::ios::trunc) << lines << std::string(kStep - lines.size(), '\n');
 }
 
-std::uint64_t time_of(const KernelTimer& timer, std::string_view kernel) {
+/// Returns zeros for an unknown kernel.
+KernelTime found_in(const KernelTimer& timer, std::string_view kernel) {
     for (const KernelTime& one : timer.times().kernels)
-        if (one.name == kernel) return one.time_ns;
-    return 0;
+        if (one.name == kernel) return one;
+    return {};
+}
+
+std::uint64_t time_of(const KernelTimer& timer, std::string_view kernel) {
+    return found_in(timer, kernel).time_ns;
 }
 
 TEST_CASE("Spans that arrive later count, each of them once") {
@@ -119,9 +124,7 @@ std::string call_with(int tensor, const char* side = "after") {
 }
 
 std::uint64_t bytes_of(const KernelTimer& timer, std::string_view kernel) {
-    for (const KernelTime& one : timer.times().kernels)
-        if (one.name == kernel) return one.bytes;
-    return 0;
+    return found_in(timer, kernel).bytes;
 }
 
 TEST_CASE("The bytes of a call are known while its process runs") {
