@@ -9,7 +9,7 @@
 
 #include "binary/function_lines.hpp"
 
-namespace aoti_dbg {
+namespace [[gnu::visibility("hidden")]] aoti_dbg {
 
 struct LoadedObject;
 struct OpenCall;
@@ -39,4 +39,4 @@ struct CallLine {
 /// Finds the place of a model's own call that has not ended, in its own thread.
 CallLine line_of_call(ThreadState& state, const OpenCall& call);
 
-}  // namespace aoti_dbg
+}  // namespace gnu::visibility("hidden")]]aoti_dbg

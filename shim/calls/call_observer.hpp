@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace aoti_dbg {
+namespace [[gnu::visibility("hidden")]] aoti_dbg {
 
 struct Inspected;
 struct LoadedObject;
@@ -93,4 +93,4 @@ inline const ActiveObservers& active_observers() {
 }
 void activate_call_observers();
 
-}  // namespace aoti_dbg
+}  // namespace gnu::visibility("hidden")]]aoti_dbg

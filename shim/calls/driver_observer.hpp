@@ -12,7 +12,7 @@
 #include "shim/calls/driver_event.hpp"
 #include "shim/calls/skipped_runs.hpp"
 
-namespace aoti_dbg {
+namespace [[gnu::visibility("hidden")]] aoti_dbg {
 
 /// What an observer keeps of one driver call from before() to after().
 struct KeptByObserver {
@@ -60,6 +60,11 @@ struct ActiveDriverObservers {
     std::array<std::uint8_t, kDriverKinds> after{};
 };
 extern ActiveDriverObservers g_driver_observers;
+/// True if an observer sees calls of this kind.
+inline bool is_kind_observed(DriverKind kind) {
+    const auto place = static_cast<std::size_t>(kind);
+    return (g_driver_observers.before[place] | g_driver_observers.after[place]) != 0;
+}
 /// True if an observer may need driver calls even outside of inspected runs.
 inline bool is_every_driver_call_observed() {
     if (g_driver_observers.count.load(std::memory_order_acquire) == 0) return false;
@@ -92,4 +97,4 @@ class ObservedDriverCall {
     std::array<KeptByObserver, kMostDriverObservers> kept_{};
 };
 
-}  // namespace aoti_dbg
+}  // namespace gnu::visibility("hidden")]]aoti_dbg

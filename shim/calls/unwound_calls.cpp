@@ -6,11 +6,6 @@
 
 namespace aoti_dbg {
 
-// Reads the word even though its frame may be gone. That is intentional.
-__attribute__((no_sanitize_address)) bool is_overwritten(const OpenCall& call) {
-    return __atomic_load_n(call.cookie.get(), __ATOMIC_RELAXED) != call.mark;
-}
-
 std::uint32_t open_depth(const ThreadState& state, std::uintptr_t stack) {
     const auto is_own = [&state](std::uintptr_t address) {
         return address >= state.stack_low && address < state.stack_high;

@@ -4,13 +4,15 @@
 
 #include <cstdint>
 
+#include "shim/calls/thread_state.hpp"
+
 namespace aoti_dbg {
 
-struct OpenCall;
-struct ThreadState;
-
-/// Returns true if the call's cookie was overwritten. The cookie must be readable.
-bool is_overwritten(const OpenCall& call);
+/// Returns true if the call's cookie was overwritten. The cookie must be readable. Reads the word even though
+/// its frame may be gone, which is intentional.
+__attribute__((no_sanitize_address)) inline bool is_overwritten(const OpenCall& call) {
+    return __atomic_load_n(call.cookie.get(), __ATOMIC_RELAXED) != call.mark;
+}
 
 /// Returns how many open calls the thread can still be inside of at stack pointer `stack`. Calls beyond that
 /// were unwound. If `stack` is 0 (unknown), only overwritten cookies count.

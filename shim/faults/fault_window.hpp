@@ -12,7 +12,7 @@
 
 #include "shim/runtime/clock.hpp"
 
-namespace aoti_dbg {
+namespace [[gnu::visibility("hidden")]] aoti_dbg {
 
 extern std::atomic<bool> g_watches_window;
 extern std::atomic<bool> g_raises_faults;

@@ -1,9 +1,10 @@
-// The hooks of calls that launch kernels and graphs. A launch is recorded first. Observers see it after that,
-// right before the real launch. The recording is in this file, so that it can be inlined into the hooks.
+// What the hooks of calls that launch kernels and graphs do when something needs the launch. It is recorded
+// first. Observers see it after that, right before the real launch.
 #include "shim/hooks/driver_call.hpp"  // first, because it configures cuda.h
 
-#include <optional>
+#include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include "shim/calls/calls.hpp"
 #include "shim/calls/functions.hpp"
@@ -19,8 +20,7 @@
 namespace aoti_dbg {
 namespace {
 
-const Name* name_of(ThreadState& state, ring::CallKind kind, const void* function, const char* label) {
-    if (label == nullptr) return function_name(state, function);
+const Name* name_of_label(ring::CallKind kind, const char* label) {
     if (kind != ring::CallKind::graph) return intern_name(label, {});
     static const Name* const graph = intern_name(label, {});  // launched often, so looked up once
     return graph;
@@ -28,76 +28,62 @@ const Name* name_of(ThreadState& state, ring::CallKind kind, const void* functio
 
 }  // namespace
 
-/// Returns null if the call gets no markers.
-CompletionMarkers* DriverCall::markers_of(ThreadState& state) const {
-    return g_marking && is_launch_ ? aoti_dbg::markers_of(*state.session) : nullptr;
-}
-
-// Inline, because every launch takes this path.
-[[gnu::always_inline]] inline void DriverCall::begin(ring::CallKind kind, const char* label,
-                                                     const Passage& launch, const void* caller) {
-    ThreadState* state = thread_state();
+/// Begins the record of the call in its own thread.
+[[gnu::always_inline]] inline void DriverCall::begin(const char* label, const void* caller) {
+    ThreadState* const state = thread_state();
     if (state == nullptr) return;
-    close_unwound_calls(*state, frame_);
-    const OpenCall* top = state->top();
+    close_unwound_calls(*state, start_.frame);
+    const OpenCall* const top = state->top();
     // A launch inside a launch is the same launch, passed on by another interposing library.
     if (top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton))
         return;
-    if (launch.shape != nullptr && top != nullptr && top->passage.values != nullptr)
+    Passage& launch = start_.passage;
+    if (launch.shape != nullptr && top != nullptr && top->passage.values != nullptr) [[unlikely]]
         capture_inside(*state, *top, launch);
-    CallStart start;
-    start.kind = kind;
-    start.frame = frame_;
-    start.stream = reinterpret_cast<std::uintptr_t>(stream_);
     if (top == nullptr) {
-        start.model = model_at(caller);
-        start.by_model = start.model != ring::kNoModel;
+        start_.model = model_at(caller);
+        start_.by_model = start_.model != ring::kNoModel;
     } else {
         // Within a run, copies and fills that PyTorch launches for the model are not the model's own calls.
-        start.by_model = is_model_entry(top->kind) && is_in_model(top->model, caller);
+        start_.by_model = is_model_entry(top->kind) && is_in_model(top->model, caller);
     }
-    if (kind == ring::CallKind::launch) launch_ = next_launch_number(stream_);
-    if (kind == ring::CallKind::graph) launch_ = graph_launch_number(launch.function, stream_);
-    start.launch = launch_;
+    const ring::CallKind kind = start_.kind;
+    if (kind == ring::CallKind::launch) start_.launch = next_launch_number(stream());
+    if (kind == ring::CallKind::graph) start_.launch = graph_launch_number(launch.function, stream());
     if (launch.is_serialized) state->counts.serialized.raise();
-    if (kind == ring::CallKind::launch && start.by_model) {
-        start.kind = ring::CallKind::triton;
-        start.passage = launch;
+    start_.name = label == nullptr ? function_name(*state, launch.function) : name_of_label(kind, label);
+    if (kind == ring::CallKind::launch && start_.by_model) {
+        start_.kind = ring::CallKind::triton;
     } else {
-        start.passage.is_serialized = launch.is_serialized;
+        launch = {.is_serialized = launch.is_serialized};
     }
-    start.name = name_of(*state, kind, launch.function, label);
-    begun_ = begin_call(*state, start);
-    CompletionMarkers* const markers = begun_ ? markers_of(*state) : nullptr;
-    if (markers != nullptr) markers->prepare(stream_);
+    begun_ = begin_call(*state, start_);
+    if (!g_marking || !begun_ || kind == ring::CallKind::lifecycle) return;
+    markers_ = markers_of(*state->session);
+    if (markers_ != nullptr) markers_->prepare(stream());
 }
 
-[[gnu::hot]] DriverCall::DriverCall(ring::CallKind kind, const char* label, CUstream stream,
-                                    const Passage& launch, Caller by)
-    : stream_(stream), frame_(by.frame), is_launch_(ring::is_launch(kind)) {
+[[gnu::hot]] void DriverCall::begin_record(const char* label, const void* caller) {
     const ErrnoKeeper errno_keeper;
     try {
-        begin(kind, label, launch, by.address);
+        begin(label, caller);
     } catch (...) {
         switch_off("out of memory while recording a launch");
     }
 }
 
-[[gnu::hot]] CUresult DriverCall::end(CUresult result) {
-    if (result != CUDA_SUCCESS) take_back(launch_);
-    if (!begun_ || !observing()) return result;
+[[gnu::hot]] void DriverCall::end_record(CUresult result) {
     const ErrnoKeeper errno_keeper;
     try {
         ThreadState* const state = thread_state();
-        if (state == nullptr) return result;
-        CompletionMarkers* const markers = markers_of(*state);
-        const std::uint8_t flags =
-            markers == nullptr ? std::uint8_t{0} : mark_launch(*markers, *state, frame_, stream_, result);
-        end_call(*state, frame_, result, flags);
+        if (state == nullptr) return;
+        const std::uint8_t flags = markers_ == nullptr
+                                       ? std::uint8_t{0}
+                                       : mark_launch(*markers_, *state, start_.frame, stream(), result);
+        end_call(*state, start_.frame, result, flags);
     } catch (...) {
         switch_off("out of memory while recording the end of a launch");
     }
-    return result;
 }
 
 }  // namespace aoti_dbg
@@ -131,7 +117,7 @@ CUlaunchConfig shape_of(Arguments... /*arguments*/) {
 
 /// Returns true if the kernel may start before its predecessor has ended (programmatic dependent launch).
 bool may_overlap(const CUlaunchConfig* config) {
-    if (config == nullptr || config->attrs == nullptr) return false;
+    if (config->attrs == nullptr) return false;
     for (const CUlaunchAttribute& attribute : std::span(config->attrs, config->numAttrs))
         if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
             attribute.value.programmaticStreamSerializationAllowed != 0)
@@ -147,58 +133,55 @@ DriverEvent event_of(const Launch& launch) {
             .launch = launch.config};
 }
 
-/// The caller of the hook whose launch record_launch() records. It is not an argument, because a hook reaches
-/// a function that gets its own arguments by a jump.
-__thread Caller t_caller __attribute__((tls_model("initial-exec"))) = {0, nullptr};
+/// Calls the real function for a launch that an observer of driver calls needs.
+template <auto kHook, typename... Arguments>
+[[gnu::noinline]] CUresult launch_observed(const Launch& launch, Arguments... arguments) {
+    const DriverEvent event = event_of<kHook>(launch);
+    const ObservedDriverCall observed(event);
+    return observed.end(raised(real_function<kHook>()(arguments...)));
+}
 
-/// Calls the real function of a hook with the same arguments, as a recorded launch. It is not inlined, so
-/// that a launch that is not recorded needs no stack frame.
+/// `shape` is null unless the launch is captured.
+template <auto kHook, typename... Arguments>
+[[gnu::always_inline]] inline CUresult record(const Launch& launch, const CUlaunchConfig* shape, Caller by,
+                                              Arguments... arguments) {
+    const Passage passage{
+        .function = launch.function,
+        .parameters = launch.parameters,
+        .shape = shape,
+        .is_cooperative = launch.is_cooperative,
+        .is_serialized = launch.config != nullptr && g_marking && may_overlap(launch.config)};
+    DriverCall call(launch.is_graph ? ring::CallKind::graph : ring::CallKind::launch, launch.stream, passage,
+                    by.frame);
+    call.begin_record(launch.is_graph ? "CUDA graph" : nullptr, by.address);
+    const DriverKind kind = launch.is_graph ? DriverKind::launch_graph : DriverKind::launch;
+    if (is_kind_observed(kind) && is_driver_observed()) [[unlikely]]
+        return call.end(launch_observed<kHook>(launch, arguments...));
+    return call.end(raised(real_function<kHook>()(arguments...)));
+}
+
+/// A launch that is captured for `aoti-dbg replay`.
+template <auto kHook, typename... Arguments>
+[[gnu::noinline, gnu::cold]] CUresult record_captured_launch(const Launch& launch, Caller by,
+                                                             Arguments... arguments) {
+    const CUlaunchConfig shape = launch.config != nullptr ? *launch.config : shape_of(arguments...);
+    return record<kHook>(launch, &shape, by, arguments...);
+}
+
+/// Calls the real function of a hook with the same arguments, as a recorded launch. It is inlined into a
+/// function that the hook reaches by a jump, so it has the hook's frame. That function must have a frame
+/// pointer: the lines of calls are found through it.
 template <auto kHook, typename Describe, typename... Arguments>
-[[gnu::noinline, gnu::hot]] CUresult record_launch(Arguments... arguments) {
-    // After the hook's jump, this function must have a frame pointer: the lines of calls are found through
-    // it.
-    asm volatile("" : : "r"(__builtin_frame_address(0)));
-    const Caller by = t_caller;
+[[gnu::always_inline]] inline CUresult record_launch(Caller by, Arguments... arguments) {
     auto* const real = real_function<kHook>();
     if (real == nullptr) return kNoDriver;
     if (!observing()) return real(arguments...);
     const Launch launch = Describe{}(arguments...);
     if (launch.is_refused) return real(arguments...);
     if (in_skipped_run()) return forward<kHook>([=] { return event_of<kHook>(launch); }, arguments...);
-    Passage passage;
-    passage.function = launch.function;
-    passage.parameters = launch.parameters;
-    passage.is_serialized = g_marking && may_overlap(launch.config);
-    std::optional<CUlaunchConfig> shape;
-    if (options().captures && !launch.is_graph) [[unlikely]] {
-        shape = launch.config != nullptr ? *launch.config : shape_of(arguments...);
-        passage.shape = &*shape;
-        passage.is_cooperative = launch.is_cooperative;
-    }
-    DriverCall call(launch.is_graph ? ring::CallKind::graph : ring::CallKind::launch,
-                    launch.is_graph ? "CUDA graph" : nullptr, launch.stream, passage, by);
-    if (!is_driver_observed()) [[likely]]
-        return call.end(raised(real(arguments...)));
-    const DriverEvent event = event_of<kHook>(launch);
-    const ObservedDriverCall observed(event);
-    return call.end(observed.end(raised(real(arguments...))));
-}
-
-template <auto kHook, typename Describe, typename... Arguments>
-auto recorder_of(CUresult (* /*hook*/)(Arguments...)) {
-    return &record_launch<kHook, Describe, Arguments...>;
-}
-
-/// Returns what the hook calls with its own arguments: a function that records the launch, or the real one if
-/// nothing needs the launch. `Describe` is a function object that turns the arguments into a Launch.
-template <auto kHook, typename Describe>
-[[gnu::always_inline]] inline auto* launch_by(Caller by) {
-    auto* const real =
-        reinterpret_cast<decltype(kHook)>(driver_hook(hook_of<kHook>()).real.load(std::memory_order_acquire));
-    const bool is_needed = observing() && (!in_skipped_run() || is_every_driver_call_observed());
-    if (real != nullptr && !is_needed) return real;
-    t_caller = by;
-    return recorder_of<kHook, Describe>(kHook);
+    if (options().captures && !launch.is_graph) [[unlikely]]
+        return record_captured_launch<kHook>(launch, by, arguments...);
+    return record<kHook>(launch, nullptr, by, arguments...);
 }
 
 /// A kernel that the hook's arguments describe.
@@ -238,66 +221,91 @@ struct DescribeGraph {
 
 }  // namespace
 
-AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x,
-                                                             unsigned int grid_y, unsigned int grid_z,
-                                                             unsigned int block_x, unsigned int block_y,
-                                                             unsigned int block_z, unsigned int shared_bytes,
-                                                             CUstream stream, void** parameters,
-                                                             void** extra) {
-    return launch_by<cuLaunchKernel, DescribeKernel<legacy, false>>(
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(
-        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
+// launch_entry_x86_64.S defines the hooks. They reach these functions by a jump, so the caller of the hook is
+// the caller of the function. A hook has the vendor's type, because the function has it.
+#define AOTI_DBG_CALLER                                    \
+    Caller {                                               \
+        AOTI_DBG_CALLER_FRAME, __builtin_return_address(0) \
+    }
+#define AOTI_DBG_RECORDER extern "C" __attribute__((visibility("hidden"), hot)) CUresult
+
+AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchKernel(CUfunction function, unsigned int grid_x,
+                                                 unsigned int grid_y, unsigned int grid_z,
+                                                 unsigned int block_x, unsigned int block_y,
+                                                 unsigned int block_z, unsigned int shared_bytes,
+                                                 CUstream stream, void** parameters, void** extra) {
+    return record_launch<cuLaunchKernel, DescribeKernel<legacy, false>>(
+        AOTI_DBG_CALLER, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
+        parameters, extra);
 }
 
-AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x,
-                                                                  unsigned int grid_y, unsigned int grid_z,
-                                                                  unsigned int block_x, unsigned int block_y,
-                                                                  unsigned int block_z,
-                                                                  unsigned int shared_bytes, CUstream stream,
-                                                                  void** parameters, void** extra) {
-    return launch_by<cuLaunchKernel_ptsz, DescribeKernel<per_thread, false>>(
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(
-        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
+AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x,
+                                                      unsigned int grid_y, unsigned int grid_z,
+                                                      unsigned int block_x, unsigned int block_y,
+                                                      unsigned int block_z, unsigned int shared_bytes,
+                                                      CUstream stream, void** parameters, void** extra) {
+    return record_launch<cuLaunchKernel_ptsz, DescribeKernel<per_thread, false>>(
+        AOTI_DBG_CALLER, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
+        parameters, extra);
 }
 
-AOTI_DBG_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
-                                          void** parameters, void** extra) {
-    return launch_by<cuLaunchKernelEx, DescribeConfig<legacy>>(
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(config, function, parameters, extra);
+AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
+                                                   void** parameters, void** extra) {
+    return record_launch<cuLaunchKernelEx, DescribeConfig<legacy>>(AOTI_DBG_CALLER, config, function,
+                                                                   parameters, extra);
 }
 
-AOTI_DBG_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
-                                               void** parameters, void** extra) {
-    return launch_by<cuLaunchKernelEx_ptsz, DescribeConfig<per_thread>>(
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(config, function, parameters, extra);
+AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
+                                                        void** parameters, void** extra) {
+    return record_launch<cuLaunchKernelEx_ptsz, DescribeConfig<per_thread>>(AOTI_DBG_CALLER, config, function,
+                                                                            parameters, extra);
 }
 
-AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x,
-                                                   unsigned int grid_y, unsigned int grid_z,
-                                                   unsigned int block_x, unsigned int block_y,
-                                                   unsigned int block_z, unsigned int shared_bytes,
-                                                   CUstream stream, void** parameters) {
-    return launch_by<cuLaunchCooperativeKernel, DescribeKernel<legacy, true>>(
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(
-        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
+AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x,
+                                                            unsigned int grid_y, unsigned int grid_z,
+                                                            unsigned int block_x, unsigned int block_y,
+                                                            unsigned int block_z, unsigned int shared_bytes,
+                                                            CUstream stream, void** parameters) {
+    return record_launch<cuLaunchCooperativeKernel, DescribeKernel<legacy, true>>(
+        AOTI_DBG_CALLER, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
+        parameters);
 }
 
-AOTI_DBG_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned int grid_x,
-                                                        unsigned int grid_y, unsigned int grid_z,
-                                                        unsigned int block_x, unsigned int block_y,
-                                                        unsigned int block_z, unsigned int shared_bytes,
-                                                        CUstream stream, void** parameters) {
-    return launch_by<cuLaunchCooperativeKernel_ptsz, DescribeKernel<per_thread, true>>(
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(
-        function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
+AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned int grid_x,
+                                                                 unsigned int grid_y, unsigned int grid_z,
+                                                                 unsigned int block_x, unsigned int block_y,
+                                                                 unsigned int block_z,
+                                                                 unsigned int shared_bytes, CUstream stream,
+                                                                 void** parameters) {
+    return record_launch<cuLaunchCooperativeKernel_ptsz, DescribeKernel<per_thread, true>>(
+        AOTI_DBG_CALLER, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
+        parameters);
 }
 
-AOTI_DBG_EXPORT CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
-    return launch_by<cuGraphLaunch, DescribeGraph<legacy>>(
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(graph, stream);
+AOTI_DBG_RECORDER aoti_dbg_record_cuGraphLaunch(CUgraphExec graph, CUstream stream) {
+    return record_launch<cuGraphLaunch, DescribeGraph<legacy>>(AOTI_DBG_CALLER, graph, stream);
 }
 
-AOTI_DBG_EXPORT CUresult cuGraphLaunch_ptsz(CUgraphExec graph, CUstream stream) {
-    return launch_by<cuGraphLaunch_ptsz, DescribeGraph<per_thread>>(
-        {AOTI_DBG_CALLER_FRAME, __builtin_return_address(0)})(graph, stream);
+AOTI_DBG_RECORDER aoti_dbg_record_cuGraphLaunch_ptsz(CUgraphExec graph, CUstream stream) {
+    return record_launch<cuGraphLaunch_ptsz, DescribeGraph<per_thread>>(AOTI_DBG_CALLER, graph, stream);
 }
+
+namespace {
+
+template <auto kHook, auto kRecorder>
+constexpr bool kHasSameType = std::is_same_v<decltype(kHook), decltype(kRecorder)>;
+
+static_assert(kHasSameType<cuLaunchKernel, aoti_dbg_record_cuLaunchKernel>);
+static_assert(kHasSameType<cuLaunchKernel_ptsz, aoti_dbg_record_cuLaunchKernel_ptsz>);
+static_assert(kHasSameType<cuLaunchKernelEx, aoti_dbg_record_cuLaunchKernelEx>);
+static_assert(kHasSameType<cuLaunchKernelEx_ptsz, aoti_dbg_record_cuLaunchKernelEx_ptsz>);
+static_assert(kHasSameType<cuLaunchCooperativeKernel, aoti_dbg_record_cuLaunchCooperativeKernel>);
+static_assert(kHasSameType<cuLaunchCooperativeKernel_ptsz, aoti_dbg_record_cuLaunchCooperativeKernel_ptsz>);
+static_assert(kHasSameType<cuGraphLaunch, aoti_dbg_record_cuGraphLaunch>);
+static_assert(kHasSameType<cuGraphLaunch_ptsz, aoti_dbg_record_cuGraphLaunch_ptsz>);
+
+// launch_entry_x86_64.S relies on this layout.
+static_assert(offsetof(ActiveDriverObservers, count) == 0 && offsetof(ActiveDriverObservers, tasks) == 8);
+static_assert(bit_of(SlotRole::call) == 1);
+
+}  // namespace

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <iterator>
 
-namespace aoti_dbg {
+namespace [[gnu::visibility("hidden")]] aoti_dbg {
 
 /// The exported functions, in the order of hooks.def.
 enum class Hook : unsigned {};

@@ -12,6 +12,7 @@
 namespace aoti_dbg {
 
 std::atomic<bool> g_counts_launches{false};
+std::atomic<std::uint32_t> g_context_changes{0};
 
 namespace {
 
@@ -25,7 +26,6 @@ struct Counted {
 
 // Contexts beyond this number are not counted.
 Counted g_counted[ring::kMostContexts];
-std::atomic<std::uint32_t> g_context_changes{0};
 std::atomic<std::uint64_t> g_last_launch{0};
 
 [[gnu::hot]] void* current_context() {
@@ -187,10 +187,6 @@ ring::DeviceContext numbered_context(std::uint8_t number) {
     if (device == kNoDevice) return {};
     return {reinterpret_cast<std::uintptr_t>(one.context.load(std::memory_order_acquire)),
             static_cast<std::uint32_t>(device), 0};
-}
-
-std::uint32_t context_changes() {
-    return g_context_changes.load(std::memory_order_acquire);
 }
 
 void take_back(const LaunchNumber& launch) {

@@ -16,7 +16,7 @@
 
 #include "serializer/flight_ring_format.hpp"
 
-namespace aoti_dbg {
+namespace [[gnu::visibility("hidden")]] aoti_dbg {
 
 extern std::atomic<bool> g_counts_launches;
 
@@ -40,7 +40,10 @@ std::uint8_t number_of_context(const void* context);
 /// Returns the context with this number. Its handle is 0 if there is none.
 ring::DeviceContext numbered_context(std::uint8_t number);
 /// Changes whenever a context gets a number, or a numbered context gets another device.
-std::uint32_t context_changes();
+extern std::atomic<std::uint32_t> g_context_changes;
+inline std::uint32_t context_changes() {
+    return g_context_changes.load(std::memory_order_acquire);
+}
 /// Undoes the count of a launch that the driver refused. `launch` may have no number.
 void take_back(const LaunchNumber& launch);
 /// Counts a copy from `from` to `to`. Either may be host memory.

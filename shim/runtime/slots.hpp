@@ -12,7 +12,7 @@
 #include "serializer/flight_ring_format.hpp"
 #include "shim/runtime/shim_table.hpp"
 
-namespace aoti_dbg {
+namespace [[gnu::visibility("hidden")]] aoti_dbg {
 
 struct Name;
 
@@ -76,7 +76,7 @@ inline Slot& slot_at(std::uint64_t number) {
 /// real functions directly.
 extern __thread std::uint32_t t_unwatched_roles __attribute__((tls_model("initial-exec")));
 
-inline std::uint32_t bit_of(SlotRole role) {
+constexpr std::uint32_t bit_of(SlotRole role) {
     return 1U << static_cast<unsigned>(role);
 }
 inline void pass_by(SlotRole role) {
