@@ -150,6 +150,7 @@ CallMatcher::CallMatcher(const CallPlan& plan) : plan_(plan), seen_(plan.nodes_.
 
 void CallMatcher::begin_run() {
     places_.assign(1, 0);
+    expected_ = plan_.nodes_.data();
     last_site_ = 0;
     forgot_places_ = false;
 }
@@ -160,15 +161,8 @@ bool CallMatcher::take_lost() {
     return true;
 }
 
-[[gnu::hot]] CallMatcher::Match CallMatcher::match(std::uint32_t id) {
+CallMatcher::Match CallMatcher::match_elsewhere(std::uint32_t id) {
     if (id >= plan_.sites_of_id_.size()) return {};
-    if (places_.size() == 1 && plan_.nodes_[places_[0]].id == id) {  // the expected call
-        ++steps_;
-        const CallPlan::Node& node = plan_.nodes_[places_[0]++];
-        if (node.is_only) forgot_places_ = false;
-        last_site_ = node.site;
-        return {last_site_, !forgot_places_, !forgot_places_};
-    }
     const std::optional<std::size_t> cost = search(id);
     return cost ? finish_match(*cost == 0) : jump_by_name(id);
 }
@@ -237,6 +231,7 @@ CallMatcher::Match CallMatcher::finish_match(bool is_next) {
     for (const std::uint32_t node : candidates_) {
         places_.push_back(node + 1);
     }
+    expected_ = places_.size() == 1 ? &plan_.nodes_[places_[0]] : nullptr;
     const CallPlan::Node& best = plan_.nodes_[candidates_[0]];
     if (best.is_only) forgot_places_ = false;
     last_site_ = best.site;

@@ -123,7 +123,9 @@ void number_entry(ThreadState& state, const CallStart& start, const OpenCall* pa
     record.result = 0;
     record.model = call.model;
     record.kind = start.kind;
-    record.flags = call.sides.before.any() || call.sides.after.any() ? ring::kPrinted : 0;
+    record.flags = call.is_requested && start.name->treatment.has_levels && !is_model_entry(start.kind)
+                       ? ring::kPrinted
+                       : 0;
     if (any_call_lines()) [[unlikely]]
         state.ring.note_line(record, line_of_call(state, call).line);
     state.ring.publish_next(record, seq);
@@ -148,9 +150,7 @@ void number_entry(ThreadState& state, const CallStart& start, const OpenCall* pa
     } else if (any_feature_active()) {
         call.seq = state.session->next_seq();
     }
-    const ActiveObservers& observers = active_observers();
-    for (const CallObserver* const observer :
-         call.is_requested ? observers.before : observers.before_unrequested)
+    for (const CallObserver* const observer : active_observers().before_of(call))
         observer->before(state, call);
     ++state.depth;
 }
@@ -246,10 +246,8 @@ namespace {
     return true;
 }
 
-void finish_observers(ThreadState& state, OpenCall& call, std::int32_t result) {
-    const ActiveObservers& observers = active_observers();
-    for (const CallObserver* const observer :
-         call.is_requested ? observers.after : observers.after_unrequested)
+[[gnu::always_inline]] inline void finish_observers(ThreadState& state, OpenCall& call, std::int32_t result) {
+    for (const CallObserver* const observer : active_observers().after_of(call))
         observer->after(state, call, result);
 }
 

@@ -38,18 +38,28 @@ inline bool is_left(ThreadState& state, const OpenCall& call, std::uintptr_t fra
     // Stacks grow downwards, so a call that started at or below this frame is no longer running.
     if (call.frame <= frame) return true;
     const auto cookie = reinterpret_cast<std::uintptr_t>(call.cookie.get());
+    if (cookie == 0) return false;
+    if (state.stack_high == 0) [[unlikely]]
+        ask_for_stack(state);
+    const std::uintptr_t low = state.stack_low;
+    const std::uintptr_t high = state.stack_high;
     // A cookie on another stack (a fiber's, perhaps already freed) must not be read.
-    if (cookie == 0 || readable_stack_words(state, frame) == 0 || cookie >= state.stack_high) return false;
+    if (frame < low || frame >= high || cookie >= high) return false;
     return is_overwritten(call);
 }
 
 void close_calls_below(ThreadState& state, std::uintptr_t frame);
 
-/// Closes the calls of this thread that an exception unwound. Inline, because each call begins with it.
-inline void close_unwound_calls(ThreadState& state, std::uintptr_t frame) {
+/// Closes the calls of this thread that an exception unwound. Returns the innermost call that is left, or
+/// null. Inline, because each call begins with it.
+inline OpenCall* close_unwound_calls(ThreadState& state, std::uintptr_t frame) {
     const std::uint32_t depth = state.depth;
-    if (depth != 0 && is_left(state, state.open[depth - 1], frame)) [[unlikely]]
-        close_calls_below(state, frame);
+    if (depth == 0) return nullptr;
+    OpenCall* const innermost = &state.open[depth - 1];
+    if (!is_left(state, *innermost, frame)) [[likely]]
+        return innermost;
+    close_calls_below(state, frame);
+    return state.top();
 }
 
 /// Records and prints. Call close_unwound_calls() first. Returns false if nothing remains to do after the

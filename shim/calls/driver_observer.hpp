@@ -94,7 +94,7 @@ class ObservedDriverCall {
     void after(std::int32_t result) const;
 
     const DriverEvent& event_;
-    std::array<KeptByObserver, kMostDriverObservers> kept_{};
+    std::array<KeptByObserver, kMostDriverObservers> kept_;  // those of the observers that saw the call
 };
 
 }  // namespace gnu::visibility("hidden")]]aoti_dbg

@@ -32,8 +32,16 @@ class WatchedWord {
     }
     [[nodiscard]] Word get() const { return word_.load(std::memory_order_relaxed); }
     operator Word() const { return get(); }
-    Word operator++() { return (*this = get() + 1).get(); }
-    Word operator--() { return (*this = get() - 1).get(); }
+    Word operator++() {
+        const Word next = get() + 1;
+        *this = next;
+        return next;
+    }
+    Word operator--() {
+        const Word next = get() - 1;
+        *this = next;
+        return next;
+    }
 
   private:
     std::atomic<Word> word_{};
@@ -171,8 +179,9 @@ void ask_for_stack(ThreadState& state);
 inline std::uint64_t readable_stack_words(ThreadState& state, std::uintptr_t address) {
     if (state.stack_high == 0) [[unlikely]]
         ask_for_stack(state);
-    if (address < state.stack_low || address >= state.stack_high) return 0;
-    return (state.stack_high - address) / sizeof(std::uint64_t);
+    const std::uintptr_t high = state.stack_high;
+    if (address < state.stack_low || address >= high) return 0;
+    return (high - address) / sizeof(std::uint64_t);
 }
 
 }  // namespace gnu::visibility("hidden")]]aoti_dbg

@@ -32,8 +32,7 @@ const Name* name_of_label(ring::CallKind kind, const char* label) {
 [[gnu::always_inline]] inline void DriverCall::begin(const char* label, const void* caller) {
     ThreadState* const state = thread_state();
     if (state == nullptr) return;
-    close_unwound_calls(*state, start_.frame);
-    const OpenCall* const top = state->top();
+    const OpenCall* const top = close_unwound_calls(*state, start_.frame);
     // A launch inside a launch is the same launch, passed on by another interposing library.
     if (top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton))
         return;
@@ -143,29 +142,35 @@ template <auto kHook, typename... Arguments>
 
 /// `shape` is null unless the launch is captured.
 template <auto kHook, typename... Arguments>
-[[gnu::always_inline]] inline CUresult record(const Launch& launch, const CUlaunchConfig* shape, Caller by,
+[[gnu::always_inline]] inline CUresult record(decltype(kHook) real, const Launch& launch,
+                                              const CUlaunchConfig* shape, Caller by,
                                               Arguments... arguments) {
-    const Passage passage{
-        .function = launch.function,
-        .parameters = launch.parameters,
-        .shape = shape,
-        .is_cooperative = launch.is_cooperative,
-        .is_serialized = launch.config != nullptr && g_marking && may_overlap(launch.config)};
-    DriverCall call(launch.is_graph ? ring::CallKind::graph : ring::CallKind::launch, launch.stream, passage,
+    DriverCall call(launch.is_graph ? ring::CallKind::graph : ring::CallKind::launch, launch.stream,
+                    {.function = launch.function,
+                     .parameters = launch.parameters,
+                     .shape = shape,
+                     .is_cooperative = launch.is_cooperative,
+                     .is_serialized = launch.config != nullptr && g_marking && may_overlap(launch.config)},
                     by.frame);
     call.begin_record(launch.is_graph ? "CUDA graph" : nullptr, by.address);
     const DriverKind kind = launch.is_graph ? DriverKind::launch_graph : DriverKind::launch;
     if (is_kind_observed(kind) && is_driver_observed()) [[unlikely]]
         return call.end(launch_observed<kHook>(launch, arguments...));
-    return call.end(raised(real_function<kHook>()(arguments...)));
+    return call.end(raised(real(arguments...)));
 }
 
-/// A launch that is captured for `aoti-dbg replay`.
-template <auto kHook, typename... Arguments>
-[[gnu::noinline, gnu::cold]] CUresult record_captured_launch(const Launch& launch, Caller by,
-                                                             Arguments... arguments) {
+/// What a hook does if it does not just record the launch.
+template <auto kHook, typename Describe, typename... Arguments>
+[[gnu::noinline]] CUresult launch_otherwise(Caller by, Arguments... arguments) {
+    auto* const real = real_function<kHook>();
+    if (real == nullptr) return kNoDriver;
+    if (!observing()) return real(arguments...);
+    const Launch launch = Describe{}(arguments...);
+    if (launch.is_refused) return real(arguments...);
+    if (in_skipped_run()) return forward<kHook>([=] { return event_of<kHook>(launch); }, arguments...);
+    if (!options().captures || launch.is_graph) return record<kHook>(real, launch, nullptr, by, arguments...);
     const CUlaunchConfig shape = launch.config != nullptr ? *launch.config : shape_of(arguments...);
-    return record<kHook>(launch, &shape, by, arguments...);
+    return record<kHook>(real, launch, &shape, by, arguments...);
 }
 
 /// Calls the real function of a hook with the same arguments, as a recorded launch. It is inlined into a
@@ -173,15 +178,13 @@ template <auto kHook, typename... Arguments>
 /// pointer: the lines of calls are found through it.
 template <auto kHook, typename Describe, typename... Arguments>
 [[gnu::always_inline]] inline CUresult record_launch(Caller by, Arguments... arguments) {
-    auto* const real = real_function<kHook>();
-    if (real == nullptr) return kNoDriver;
-    if (!observing()) return real(arguments...);
+    auto* const real =
+        reinterpret_cast<decltype(kHook)>(driver_hook(hook_of<kHook>()).real.load(std::memory_order_acquire));
+    if (real == nullptr || !observing() || in_skipped_run() || options().captures) [[unlikely]]
+        return launch_otherwise<kHook, Describe>(by, arguments...);
     const Launch launch = Describe{}(arguments...);
     if (launch.is_refused) return real(arguments...);
-    if (in_skipped_run()) return forward<kHook>([=] { return event_of<kHook>(launch); }, arguments...);
-    if (options().captures && !launch.is_graph) [[unlikely]]
-        return record_captured_launch<kHook>(launch, by, arguments...);
-    return record<kHook>(launch, nullptr, by, arguments...);
+    return record<kHook>(real, launch, nullptr, by, arguments...);
 }
 
 /// A kernel that the hook's arguments describe.

@@ -215,7 +215,11 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
         if (!measuring() && !saving() && !ordering()) pass_by(SlotRole::pointer);
     }
     if (id == kNone) return kNone;
-    Follower& follower = own.followers.try_emplace(number, model.plan()).first->second;
+    if (own.follower == nullptr || own.followed != number) [[unlikely]] {
+        own.follower = &own.followers.try_emplace(number, model.plan()).first->second;
+        own.followed = number;
+    }
+    Follower& follower = *own.follower;
     if (std::exchange(follower.run, run) != run) {
         follower.matcher.begin_run();
         own.parameter_sizes.clear();

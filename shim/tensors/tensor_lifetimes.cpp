@@ -46,15 +46,14 @@ bool is_under_way(const ThreadState& state, std::uint32_t run) {
 }
 
 /// Number 0 belongs to no tensor.
-[[gnu::hot]] void end_tensor(ThreadState& state, std::uint64_t number, tensors::End end) {
-    if (number == 0) return;
-    if (TensorMapFile* const map = map_of(state); map != nullptr)
-        map->end(number, end, state.session->last_seq());
+[[gnu::hot]] void end_tensor(const ThreadState& state, const RunTensors& tensors, std::uint64_t number,
+                             tensors::End end) {
+    if (number != 0) tensors.map->end(number, end, state.session->last_seq());
 }
 
-void end_planned(ThreadState& state, const RunTensors& tensors, tensors::End end) {
+void end_planned(const ThreadState& state, const RunTensors& tensors, tensors::End end) {
     for (const std::uint64_t number : tensors.planned)
-        end_tensor(state, number, end);
+        end_tensor(state, tensors, number, end);
 }
 
 /// Returns the state of `run`, the innermost run, or null if the run is new. It also drops runs that an
@@ -90,11 +89,21 @@ RunTensors& begin_run(TensorLifetimes& made, const MeasuredModel& model, const O
     return fresh;
 }
 
-[[gnu::hot]] RunTensors& of_run(ThreadState& state, const MeasuredModel& model, const OpenCall& run) {
+[[gnu::noinline]] RunTensors* find_run(ThreadState& state, const MeasuredModel& model, const OpenCall& run) {
+    TensorMapFile* const map = map_of(state, model);
+    if (map == nullptr) return nullptr;
     TensorLifetimes& made = tensors_of(state).made;
-    if (made.depth != 0 && made.runs[made.depth - 1].run == run.run) return made.runs[made.depth - 1];
     RunTensors* const known = known_run(state, made, run.run);
-    return known != nullptr ? *known : begin_run(made, model, run);
+    made.last = known != nullptr ? known : &begin_run(made, model, run);
+    made.last->map = map;
+    return made.last;
+}
+
+/// Returns the state of the innermost run, or null if the model's memory is not recorded.
+[[gnu::always_inline]] inline RunTensors* of_run(ThreadState& state, const MeasuredModel& model,
+                                                 const OpenCall& run) {
+    RunTensors* const last = tensors_of(state).made.last;
+    return last != nullptr && last->run == run.run ? last : find_run(state, model, run);
 }
 
 std::size_t hash_of(TensorHandle handle) {
@@ -197,10 +206,16 @@ void find_out(const MeasuredModel& model, const RunTensors& tensors, std::uint32
 }
 
 template <typename Before>
-Before& nth(std::vector<Before>& all, std::uint32_t number) {
+[[gnu::noinline]] Before& new_nth(std::vector<Before>& all, std::uint32_t number) {
     const std::size_t place = std::min<std::size_t>(number, kMostBefore);
     if (all.size() <= place) all.resize(place + 1);
     return all[place];
+}
+
+template <typename Before>
+Before& nth(std::vector<Before>& all, std::uint32_t number) {
+    Before* const place = all.data() + number;
+    return place < all.data() + all.size() ? *place : new_nth(all, number);
 }
 
 /// Returns the facts of the tensor that was just created.
@@ -261,7 +276,7 @@ void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
     if (tensors.planned.empty()) return;
     const std::vector<FreedTensor>& all = tensors.names->freed();
     for (; tensors.next_freed < all.size() && all[tensors.next_freed].before <= site; ++tensors.next_freed)
-        end_tensor(state, std::exchange(tensors.planned[all[tensors.next_freed].tensor], 0),
+        end_tensor(state, tensors, std::exchange(tensors.planned[all[tensors.next_freed].tensor], 0),
                    tensors::End::freed);
 }
 
@@ -304,8 +319,9 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
 
 [[gnu::hot]] void note_site(ThreadState& state, const MeasuredModel& model, const CallMatcher::Match& match) {
     const OpenCall* const run = innermost_run(state);
-    if (match.site == kNone || run == nullptr || map_of(state, model) == nullptr) return;
-    RunTensors& tensors = of_run(state, model, *run);
+    RunTensors* const found = match.site == kNone || run == nullptr ? nullptr : of_run(state, model, *run);
+    if (found == nullptr) return;
+    RunTensors& tensors = *found;
     tensors.site = match.site;
     tensors.is_placed = match.is_certain;
     tensors.created_since = 0;
@@ -317,33 +333,39 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
 
 [[gnu::hot]] void note_created_tensor(ThreadState& state, const MeasuredModel& model,
                                       const StubFrame& frame) {
-    TensorMapFile* const map = map_of(state, model);
     const OpenCall* const run = innermost_run(state);
+    if (run == nullptr || static_cast<std::int32_t>(frame.results[0]) != 0) return;
     const MakeArguments made(frame);
-    const bool is_made = static_cast<std::int32_t>(frame.results[0]) == 0 && made.returned != nullptr;
-    if (map == nullptr || run == nullptr || !is_made || !made.can_be_right()) return;
-    RunTensors& tensors = of_run(state, model, *run);
+    if (made.returned == nullptr || !made.can_be_right()) return;
+    RunTensors* const found = of_run(state, model, *run);
+    if (found == nullptr) return;
+    RunTensors& tensors = *found;
     const CreatedBefore& known = known_as(model, tensors, made);
     void* data = nullptr;
     const TensorHandle handle = *made.returned;
     if (known.slot.bytes == 0 || handle == nullptr || model.api().data_ptr(handle, &data) != 0 ||
         data == nullptr)
         return;
-    tensors::Slot slot = known.slot;
-    slot.address = reinterpret_cast<std::uint64_t>(data);
-    const std::uint64_t number = add(state, *map, *run, tensors::Origin::made, slot);
+    const std::uint64_t sequence = state.session->last_seq();
+    const std::uint64_t number = tensors.map->add(known.slot, [=](tensors::Slot& slot) {
+        slot.address = reinterpret_cast<std::uint64_t>(data);
+        slot.created_sequence = sequence;
+        slot.run = run->run;
+        slot.model = run->model;
+        slot.origin = tensors::Origin::made;
+    });
     // The free of a tensor that the source does not name cannot be determined.
     if (known.named != nullptr) expect_end(tensors, known.named, handle, number);
 }
 
 void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
-    TensorMapFile* const map = map_of(state, model);
     const OpenCall* const run = innermost_run(state);
     const SitePlan* const plan = model.site(call.site);
     // Without the site it is unknown which of a proxy's tensors the call creates.
-    if (map == nullptr || run == nullptr || plan == nullptr) return;
+    RunTensors* const found = run == nullptr || plan == nullptr ? nullptr : of_run(state, model, *run);
+    if (found == nullptr) return;
+    RunTensors& tensors = *found;
     CallTensors& own = tensors_of(state);
-    RunTensors& tensors = of_run(state, model, *run);
     // A custom op may return any part of the memory that it allocated.
     const bool is_custom = call.passage.slot->role == SlotRole::proxy;
     begin_finding(own);
@@ -359,7 +381,7 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
         if (!is_found) continue;
         const NamedTensor* const named = argument.facts->returned_as;
         set_name(named == nullptr ? argument.facts->label : named->name, slot);
-        const std::uint64_t number = add(state, *map, *run, tensors::Origin::returned, slot);
+        const std::uint64_t number = add(state, *tensors.map, *run, tensors::Origin::returned, slot);
         expect_end(tensors, named, argument.handle, number);
     }
 }
@@ -370,7 +392,7 @@ void note_tensor_freed(ThreadState& state, TensorHandle handle) {
     TensorLifetimes& made = own->made;
     for (std::size_t i = made.depth; i-- > 0;) {
         const std::uint64_t number = take(made.runs[i], handle);
-        if (number != 0) return end_tensor(state, number, tensors::End::freed);
+        if (number != 0) return end_tensor(state, made.runs[i], number, tensors::End::freed);
     }
 }
 
@@ -381,6 +403,7 @@ void note_end_of_run(ThreadState& state, const OpenCall& run, std::int32_t resul
     RunTensors* const known = known_run(state, made, run.run);
     if (known == nullptr) return;
     --made.depth;
+    made.last = nullptr;
     free_until(state, *known, kNone);
     // An exception can unwind a linked model's run unnoticed, so success alone does not prove that the
     // tensors outlived the run.
@@ -389,7 +412,7 @@ void note_end_of_run(ThreadState& state, const OpenCall& run, std::int32_t resul
     else if (known->names->is_last(known->site))
         end_planned(state, *known, tensors::End::outlived);
     for (const std::uint64_t number : known->numbers)
-        end_tensor(state, number, tensors::End::outlived);
+        end_tensor(state, *known, number, tensors::End::outlived);
 }
 
 }  // namespace aoti_dbg

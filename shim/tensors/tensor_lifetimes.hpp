@@ -21,6 +21,7 @@ namespace aoti_dbg {
 
 class MeasuredModel;
 class Session;
+class TensorMapFile;
 struct ArgumentFacts;
 struct OpenCall;
 struct ThreadState;
@@ -57,6 +58,7 @@ struct TensorsBefore {
 /// The state of one run: its position, for names, and the tensors that it is going to free.
 struct RunTensors {
     std::uint32_t run = ring::kNoRun;
+    TensorMapFile* map = nullptr;
     std::uint32_t site = kNone;  // the last site that the run passed
     bool is_placed = true;       // if false, the site is a guess and nothing is named
     std::uint32_t created_since = 0;
@@ -79,6 +81,7 @@ struct RunTensors {
 struct TensorLifetimes {
     std::vector<RunTensors> runs;  // kept for their memory
     std::size_t depth = 0;         // number of active runs, since a run may be nested in an op of another
+    RunTensors* last = nullptr;    // the active run that was used last
     std::map<std::uint16_t, TensorsBefore> before;  // by model
 };
 
