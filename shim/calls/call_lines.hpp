@@ -9,7 +9,10 @@
 
 #include "binary/function_lines.hpp"
 
-namespace [[gnu::visibility("hidden")]] aoti_dbg {
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
+namespace aoti_dbg {
 
 struct LoadedObject;
 struct OpenCall;
@@ -39,4 +42,6 @@ struct CallLine {
 /// Finds the place of a model's own call that has not ended, in its own thread.
 CallLine line_of_call(ThreadState& state, const OpenCall& call);
 
-}  // namespace gnu::visibility("hidden")]]aoti_dbg
+}  // namespace aoti_dbg
+
+#pragma GCC visibility pop

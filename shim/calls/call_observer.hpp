@@ -10,7 +10,10 @@
 
 #include "shim/calls/thread_state.hpp"
 
-namespace [[gnu::visibility("hidden")]] aoti_dbg {
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
+namespace aoti_dbg {
 
 struct Inspected;
 struct LoadedObject;
@@ -111,4 +114,6 @@ inline const ActiveObservers& active_observers() {
 }
 void activate_call_observers();
 
-}  // namespace gnu::visibility("hidden")]]aoti_dbg
+}  // namespace aoti_dbg
+
+#pragma GCC visibility pop

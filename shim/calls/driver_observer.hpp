@@ -12,7 +12,10 @@
 #include "shim/calls/driver_event.hpp"
 #include "shim/calls/skipped_runs.hpp"
 
-namespace [[gnu::visibility("hidden")]] aoti_dbg {
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
+namespace aoti_dbg {
 
 /// What an observer keeps of one driver call from before() to after().
 struct KeptByObserver {
@@ -97,4 +100,6 @@ class ObservedDriverCall {
     std::array<KeptByObserver, kMostDriverObservers> kept_;  // those of the observers that saw the call
 };
 
-}  // namespace gnu::visibility("hidden")]]aoti_dbg
+}  // namespace aoti_dbg
+
+#pragma GCC visibility pop

@@ -9,7 +9,10 @@
 
 #include "shim/calls/thread_state.hpp"
 
-namespace [[gnu::visibility("hidden")]] aoti_dbg {
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
+namespace aoti_dbg {
 
 struct Name;
 
@@ -36,4 +39,6 @@ inline const Name* function_name(ThreadState& state, const void* function) {
     return look_up_function_name(state, function);
 }
 
-}  // namespace gnu::visibility("hidden")]]aoti_dbg
+}  // namespace aoti_dbg
+
+#pragma GCC visibility pop

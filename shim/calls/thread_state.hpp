@@ -14,7 +14,10 @@
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/slots.hpp"
 
-namespace [[gnu::visibility("hidden")]] aoti_dbg {
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
+namespace aoti_dbg {
 
 class MeasuredModel;
 class Session;
@@ -184,4 +187,6 @@ inline std::uint64_t readable_stack_words(ThreadState& state, std::uintptr_t add
     return (high - address) / sizeof(std::uint64_t);
 }
 
-}  // namespace gnu::visibility("hidden")]]aoti_dbg
+}  // namespace aoti_dbg
+
+#pragma GCC visibility pop

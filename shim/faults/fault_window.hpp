@@ -12,7 +12,10 @@
 
 #include "shim/runtime/clock.hpp"
 
-namespace [[gnu::visibility("hidden")]] aoti_dbg {
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
+namespace aoti_dbg {
 
 extern std::atomic<bool> g_watches_window;
 extern std::atomic<bool> g_raises_faults;
@@ -111,3 +114,5 @@ auto wait_through_fault(Again again) {
 }
 
 }  // namespace aoti_dbg
+
+#pragma GCC visibility pop

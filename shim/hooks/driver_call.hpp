@@ -27,18 +27,18 @@ struct Caller {
     const void* address = nullptr;
 };
 
-/// Records one driver call from begin_record() to end().
-class DriverCall {
+/// Records one launch from begin_record() to end().
+class LaunchCall {
   public:
-    /// `launch` has the function and its parameters, if there are any. `frame` is the caller's stack pointer.
-    DriverCall(ring::CallKind kind, CUstream stream, const Passage& launch, std::uintptr_t frame) {
+    /// `launch` has the function and its parameters. `frame` is the caller's stack pointer.
+    LaunchCall(ring::CallKind kind, CUstream stream, const Passage& launch, std::uintptr_t frame) {
         start_.kind = kind;
         start_.frame = frame;
         start_.stream = reinterpret_cast<std::uintptr_t>(stream);
         start_.passage = launch;
     }
-    /// A call without a label gets the function's name. `caller` is the address that the call returns to.
-    void begin_record(const char* label, const void* caller);
+    /// `caller` is the address that the call returns to.
+    void begin_record(const void* caller);
     /// Returns the result.
     CUresult end(CUresult result) {
         if (result != CUDA_SUCCESS) take_back(start_.launch);
@@ -47,12 +47,24 @@ class DriverCall {
     }
 
   private:
-    void begin(const char* label, const void* caller);
+    void begin(const void* caller);
     void end_record(CUresult result);
     [[nodiscard]] CUstream stream() const { return reinterpret_cast<CUstream>(start_.stream); }
 
     CallStart start_;
-    CompletionMarkers* markers_ = nullptr;  // null: the call gets no markers
+    CompletionMarkers* markers_ = nullptr;  // null: the launch gets no markers
+    bool begun_ = false;
+};
+
+/// Records one call that matters to a report of a crash, from here to end().
+class LifecycleCall {
+  public:
+    LifecycleCall(const char* label, Caller by);
+    /// Returns the result.
+    [[nodiscard]] CUresult end(CUresult result) const;
+
+  private:
+    std::uintptr_t frame_;
     bool begun_ = false;
 };
 
@@ -62,8 +74,7 @@ CUresult forward_lifecycle(const char* label, Caller by, Arguments... arguments)
     auto* const real = real_function<kHook>();
     if (real == nullptr) return kNoDriver;
     if (!observing()) return real(arguments...);
-    DriverCall call(ring::CallKind::lifecycle, nullptr, Passage{}, by.frame);
-    call.begin_record(label, by.address);
+    const LifecycleCall call(label, by);
     return call.end(real(arguments...));
 }
 

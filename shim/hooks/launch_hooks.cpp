@@ -6,6 +6,7 @@
 #include <span>
 #include <type_traits>
 
+#include "shim/calls/call_path.hpp"
 #include "shim/calls/calls.hpp"
 #include "shim/calls/functions.hpp"
 #include "shim/calls/models.hpp"
@@ -20,16 +21,22 @@
 namespace aoti_dbg {
 namespace {
 
-const Name* name_of_label(ring::CallKind kind, const char* label) {
-    if (kind != ring::CallKind::graph) return intern_name(label, {});
-    static const Name* const graph = intern_name(label, {});  // launched often, so looked up once
+const Name* name_of_graphs() {
+    static const Name* const graph = intern_name("CUDA graph", {});  // launched often, so looked up once
     return graph;
+}
+
+bool is_by_model(const OpenCall* top, const void* caller, CallStart& start) {
+    // Within a run, copies and fills that PyTorch launches for the model are not the model's own calls.
+    if (top != nullptr) return is_model_entry(top->kind) && is_in_model(top->model, caller);
+    start.model = model_at(caller);
+    return start.model != ring::kNoModel;
 }
 
 }  // namespace
 
-/// Begins the record of the call in its own thread.
-[[gnu::always_inline]] inline void DriverCall::begin(const char* label, const void* caller) {
+/// Begins the record in the calling thread.
+[[gnu::always_inline]] inline void LaunchCall::begin(const void* caller) {
     ThreadState* const state = thread_state();
     if (state == nullptr) return;
     const OpenCall* const top = close_unwound_calls(*state, start_.frame);
@@ -39,39 +46,33 @@ const Name* name_of_label(ring::CallKind kind, const char* label) {
     Passage& launch = start_.passage;
     if (launch.shape != nullptr && top != nullptr && top->passage.values != nullptr) [[unlikely]]
         capture_inside(*state, *top, launch);
-    if (top == nullptr) {
-        start_.model = model_at(caller);
-        start_.by_model = start_.model != ring::kNoModel;
-    } else {
-        // Within a run, copies and fills that PyTorch launches for the model are not the model's own calls.
-        start_.by_model = is_model_entry(top->kind) && is_in_model(top->model, caller);
-    }
-    const ring::CallKind kind = start_.kind;
-    if (kind == ring::CallKind::launch) start_.launch = next_launch_number(stream());
-    if (kind == ring::CallKind::graph) start_.launch = graph_launch_number(launch.function, stream());
+    start_.by_model = is_by_model(top, caller, start_);
     if (launch.is_serialized) state->counts.serialized.raise();
-    start_.name = label == nullptr ? function_name(*state, launch.function) : name_of_label(kind, label);
-    if (kind == ring::CallKind::launch && start_.by_model) {
-        start_.kind = ring::CallKind::triton;
+    if (start_.kind == ring::CallKind::launch) {
+        start_.launch = next_launch_number(stream());
+        start_.name = function_name(*state, launch.function);
+        if (start_.by_model) start_.kind = ring::CallKind::triton;
     } else {
-        launch = {.is_serialized = launch.is_serialized};
+        start_.launch = graph_launch_number(launch.function, stream());
+        start_.name = name_of_graphs();
     }
-    begun_ = begin_call(*state, start_);
-    if (!g_marking || !begun_ || kind == ring::CallKind::lifecycle) return;
+    if (start_.kind != ring::CallKind::triton) launch = {.is_serialized = launch.is_serialized};
+    begun_ = call_path::begin(*state, start_);
+    if (!g_marking || !begun_) return;
     markers_ = markers_of(*state->session);
     if (markers_ != nullptr) markers_->prepare(stream());
 }
 
-[[gnu::hot]] void DriverCall::begin_record(const char* label, const void* caller) {
+[[gnu::hot]] void LaunchCall::begin_record(const void* caller) {
     const ErrnoKeeper errno_keeper;
     try {
-        begin(label, caller);
+        begin(caller);
     } catch (...) {
         switch_off("out of memory while recording a launch");
     }
 }
 
-[[gnu::hot]] void DriverCall::end_record(CUresult result) {
+[[gnu::hot]] void LaunchCall::end_record(CUresult result) {
     const ErrnoKeeper errno_keeper;
     try {
         ThreadState* const state = thread_state();
@@ -79,10 +80,40 @@ const Name* name_of_label(ring::CallKind kind, const char* label) {
         const std::uint8_t flags = markers_ == nullptr
                                        ? std::uint8_t{0}
                                        : mark_launch(*markers_, *state, start_.frame, stream(), result);
-        end_call(*state, start_.frame, result, flags);
+        call_path::end(*state, start_.frame, result, flags);
     } catch (...) {
         switch_off("out of memory while recording the end of a launch");
     }
+}
+
+LifecycleCall::LifecycleCall(const char* label, Caller by) : frame_(by.frame) {
+    const ErrnoKeeper errno_keeper;
+    try {
+        ThreadState* const state = thread_state();
+        if (state == nullptr) return;
+        const OpenCall* const top = close_unwound_calls(*state, by.frame);
+        if (top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton))
+            return;
+        CallStart start;
+        start.kind = ring::CallKind::lifecycle;
+        start.frame = by.frame;
+        start.by_model = is_by_model(top, by.address, start);
+        start.name = intern_name(label, {});
+        begun_ = begin_call(*state, start);
+    } catch (...) {
+        switch_off("out of memory while recording a driver call");
+    }
+}
+
+CUresult LifecycleCall::end(CUresult result) const {
+    if (!begun_ || !observing()) return result;
+    const ErrnoKeeper errno_keeper;
+    try {
+        if (ThreadState* const state = thread_state(); state != nullptr) end_call(*state, frame_, result);
+    } catch (...) {
+        switch_off("out of memory while recording the end of a driver call");
+    }
+    return result;
 }
 
 }  // namespace aoti_dbg
@@ -134,8 +165,9 @@ DriverEvent event_of(const Launch& launch) {
 
 /// Calls the real function for a launch that an observer of driver calls needs.
 template <auto kHook, typename... Arguments>
-[[gnu::noinline]] CUresult launch_observed(const Launch& launch, Arguments... arguments) {
-    const DriverEvent event = event_of<kHook>(launch);
+[[gnu::noinline]] CUresult launch_observed(DriverKind kind, CUstream stream, const CUlaunchConfig* config,
+                                           Arguments... arguments) {
+    const DriverEvent event{.kind = kind, .hook = hook_of<kHook>(), .stream = stream, .launch = config};
     const ObservedDriverCall observed(event);
     return observed.end(raised(real_function<kHook>()(arguments...)));
 }
@@ -145,17 +177,17 @@ template <auto kHook, typename... Arguments>
 [[gnu::always_inline]] inline CUresult record(decltype(kHook) real, const Launch& launch,
                                               const CUlaunchConfig* shape, Caller by,
                                               Arguments... arguments) {
-    DriverCall call(launch.is_graph ? ring::CallKind::graph : ring::CallKind::launch, launch.stream,
+    LaunchCall call(launch.is_graph ? ring::CallKind::graph : ring::CallKind::launch, launch.stream,
                     {.function = launch.function,
                      .parameters = launch.parameters,
                      .shape = shape,
                      .is_cooperative = launch.is_cooperative,
                      .is_serialized = launch.config != nullptr && g_marking && may_overlap(launch.config)},
                     by.frame);
-    call.begin_record(launch.is_graph ? "CUDA graph" : nullptr, by.address);
+    call.begin_record(by.address);
     const DriverKind kind = launch.is_graph ? DriverKind::launch_graph : DriverKind::launch;
     if (is_kind_observed(kind) && is_driver_observed()) [[unlikely]]
-        return call.end(launch_observed<kHook>(launch, arguments...));
+        return call.end(launch_observed<kHook>(kind, launch.stream, launch.config, arguments...));
     return call.end(raised(real(arguments...)));
 }
 

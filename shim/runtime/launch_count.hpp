@@ -16,7 +16,10 @@
 
 #include "serializer/flight_ring_format.hpp"
 
-namespace [[gnu::visibility("hidden")]] aoti_dbg {
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
+namespace aoti_dbg {
 
 extern std::atomic<bool> g_counts_launches;
 
@@ -86,3 +89,5 @@ inline void count_fill(std::size_t row, std::size_t rows, std::size_t pitch, con
 }
 
 }  // namespace aoti_dbg
+
+#pragma GCC visibility pop

@@ -12,7 +12,10 @@
 
 #include "config/options.hpp"
 
-namespace [[gnu::visibility("hidden")]] aoti_dbg {
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
+namespace aoti_dbg {
 
 class Session;
 
@@ -138,4 +141,6 @@ int noted_exit_status();
 bool begin_process_end();
 bool is_process_ending();
 
-}  // namespace gnu::visibility("hidden")]]aoti_dbg
+}  // namespace aoti_dbg
+
+#pragma GCC visibility pop

@@ -12,7 +12,10 @@
 #include "serializer/flight_ring_format.hpp"
 #include "shim/runtime/shim_table.hpp"
 
-namespace [[gnu::visibility("hidden")]] aoti_dbg {
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
+namespace aoti_dbg {
 
 struct Name;
 
@@ -93,3 +96,5 @@ inline void watch_all_roles() {
 void retire_slots_of(std::uint16_t model);
 
 }  // namespace aoti_dbg
+
+#pragma GCC visibility pop
