@@ -1,6 +1,7 @@
 // Finds the call site in the wrapper source of each call at run time, by name and order alone.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -81,6 +82,7 @@ class CallMatcher {
     std::optional<std::size_t> search(std::uint32_t id);
     void expand(std::uint32_t node, std::uint32_t id, std::size_t cost);
     Match finish_match(bool is_next);
+    Match take(std::uint32_t node, bool is_next);
     Match jump_by_name(std::uint32_t id);
 
     const CallPlan& plan_;
@@ -89,6 +91,14 @@ class CallMatcher {
     std::vector<std::uint32_t> candidates_;     // calls found by the search
     std::vector<std::uint32_t> fronts_[3];  // nodes to visit by cost modulo 3, because a step costs at most 2
     std::vector<std::uint32_t> seen_;       // by node: the last search that visited it
+    /// A search from one place that found one call. Most runs take the same way again.
+    struct Found {
+        std::uint32_t place = kNone;
+        std::uint32_t id = kNone;
+        std::uint32_t node = 0;
+        bool is_next = false;
+    };
+    std::array<Found, 16> found_;  // by place
     std::uint32_t search_number_ = 0;
     std::uint32_t last_site_ = 0;
     std::uint64_t steps_ = 0;

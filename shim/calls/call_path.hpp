@@ -20,6 +20,12 @@
 
 namespace aoti_dbg::call_path {
 
+/// How a call reaches the library.
+enum class By {
+    any,
+    hook,  // a launch that came through a driver hook
+};
+
 /// Returns true if the windows of the options contain the call.
 bool is_in_windows(const OpenCall& call);
 
@@ -128,6 +134,7 @@ void end_entry(ThreadState& state, OpenCall& entry, std::int32_t result);
 }
 
 /// Opens the call, records it and passes it to the observers.
+template <By kBy>
 [[gnu::always_inline]] inline void start_call(ThreadState& state, const CallStart& start,
                                               const OpenCall* parent, OpenCall& call, bool is_recorded,
                                               std::uint32_t number) {
@@ -138,7 +145,9 @@ void end_entry(ThreadState& state, OpenCall& entry, std::int32_t result);
     } else if (any_feature_active()) {
         call.seq = state.session->next_seq();
     }
-    for (const CallObserver* const observer : active_observers().before_of(call))
+    const ActiveObservers& observers = active_observers();
+    for (const CallObserver* const observer :
+         kBy == By::hook && !call.is_requested ? observers.before_hooked : observers.before_of(call))
         observer->before(state, call);
     state.depth = depth + 1;
 }
@@ -149,26 +158,26 @@ inline void note_progress(ThreadState& state, const CallStart& start) {
     state.progress.stack.store(start.frame, std::memory_order_relaxed);
 }
 
-/// Returns the place of the next call, or null if there is none.
-[[gnu::always_inline]] inline OpenCall* place_of_next(ThreadState& state, std::uint32_t depth) {
-    if (depth == kDeepest) [[unlikely]] {
+/// Returns the place of the call inside of `top`, the innermost one or null. Returns null if there is no
+/// place.
+[[gnu::always_inline]] inline OpenCall* place_inside(ThreadState& state, OpenCall* top) {
+    OpenCall* place = top == nullptr ? state.open.data() : top + 1;
+    if (place == state.open.data() + state.open.size()) [[unlikely]] {
         state.counts.deep.raise();
         return nullptr;
     }
-    OpenCall* place = &state.open[depth];
     // Otherwise the compiler computes the place again for each member.
     asm("" : "+r"(place));
     return place;
 }
 
-/// begin_call() for a kernel or an op.
-[[gnu::always_inline]] inline bool begin(ThreadState& state, const CallStart& start) {
+/// begin_call() for a kernel or an op. `parent` is the innermost open call or null.
+template <By kBy>
+[[gnu::always_inline]] inline bool begin(ThreadState& state, const CallStart& start, OpenCall* parent) {
     note_progress(state, start);
-    const std::uint32_t depth = state.depth;
-    OpenCall* const place = place_of_next(state, depth);
+    OpenCall* const place = place_inside(state, parent);
     if (place == nullptr) return false;
     OpenCall& call = *place;
-    const OpenCall* const parent = depth == 0 ? nullptr : place - 1;
     if (parent != nullptr && parent->is_skipped) return false;
     clear(call);
     const std::uint32_t own_number = number_call(start, parent, call);
@@ -187,11 +196,12 @@ inline void note_progress(ThreadState& state, const CallStart& start) {
         if (!g_follow_unselected) return false;
     }
     if (!describes_early) describe_call(start, parent, call);
-    start_call(state, start, parent, call, is_recorded, own_number);
+    start_call<kBy>(state, start, parent, call, is_recorded, own_number);
     return true;
 }
 
 /// end_call().
+template <By kBy>
 [[gnu::always_inline]] inline void end(ThreadState& state, std::uintptr_t frame, std::int32_t result,
                                        std::uint8_t flags) {
     std::uint32_t depth = state.depth;
@@ -215,8 +225,10 @@ inline void note_progress(ThreadState& state, const CallStart& start) {
         state.counts.failed.raise();
         if (call->record == nullptr && ring::returns_cuda_error(kind)) note_unrecorded_failure(result);
     }
-    if (is_model_entry(kind)) return end_entry(state, *call, result);
-    for (const CallObserver* const observer : active_observers().after_of(*call))
+    if (kBy != By::hook && is_model_entry(kind)) return end_entry(state, *call, result);
+    const ActiveObservers& observers = active_observers();
+    for (const CallObserver* const observer :
+         kBy == By::hook && !call->is_requested ? observers.after_hooked : observers.after_of(*call))
         observer->after(state, *call, result);
 }
 

@@ -71,11 +71,10 @@ namespace {
 /// Does what begin_call() promises for a run or another entry into a model.
 [[gnu::hot, gnu::noinline]] bool begin_entry(ThreadState& state, const CallStart& start) {
     note_progress(state, start);
-    const std::uint32_t depth = state.depth;
-    OpenCall* const place = place_of_next(state, depth);
+    OpenCall* const parent = state.top();
+    OpenCall* const place = place_inside(state, parent);
     if (place == nullptr) return false;
     OpenCall& call = *place;
-    const OpenCall* const parent = depth == 0 ? nullptr : place - 1;
     clear(call);
     number_entry(state, start, parent, call);
     const bool is_run = start.kind == ring::CallKind::run;
@@ -96,7 +95,7 @@ namespace {
     }
     const bool is_recorded = !is_run || may_select_run(options(), call.run);
     if (is_run && is_recorded && state.ring) state.session->ring()->note_run_begun();
-    start_call(state, start, parent, call, is_recorded, ring::kNoCall);
+    start_call<By::any>(state, start, parent, call, is_recorded, ring::kNoCall);
     return true;
 }
 
@@ -121,12 +120,13 @@ bool call_path::is_in_windows(const OpenCall& call) {
 }
 
 [[gnu::hot]] bool begin_call(ThreadState& state, const CallStart& start) {
-    return is_model_entry(start.kind) ? begin_entry(state, start) : call_path::begin(state, start);
+    return is_model_entry(start.kind) ? begin_entry(state, start)
+                                      : call_path::begin<By::any>(state, start, state.top());
 }
 
 [[gnu::hot]] void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result,
                            std::uint8_t flags) {
-    call_path::end(state, frame, result, flags);
+    call_path::end<By::any>(state, frame, result, flags);
 }
 
 }  // namespace aoti_dbg

@@ -37,15 +37,15 @@ inline bool is_model_entry(ring::CallKind kind) {
 inline bool is_left(ThreadState& state, const OpenCall& call, std::uintptr_t frame) {
     // Stacks grow downwards, so a call that started at or below this frame is no longer running.
     if (call.frame <= frame) return true;
-    const auto cookie = reinterpret_cast<std::uintptr_t>(call.cookie.get());
-    if (cookie == 0) return false;
+    const std::uint64_t* const cookie = call.cookie;
+    if (cookie == nullptr) return false;
     if (state.stack_high == 0) [[unlikely]]
         ask_for_stack(state);
     const std::uintptr_t low = state.stack_low;
     const std::uintptr_t high = state.stack_high;
     // A cookie on another stack (a fiber's, perhaps already freed) must not be read.
-    if (frame < low || frame >= high || cookie >= high) return false;
-    return is_overwritten(call);
+    if (frame < low || frame >= high || reinterpret_cast<std::uintptr_t>(cookie) >= high) return false;
+    return is_overwritten(cookie, call.mark);
 }
 
 void close_calls_below(ThreadState& state, std::uintptr_t frame);

@@ -89,7 +89,8 @@ class ObservedDriverCall {
     /// Returns the result.
     template <typename Result>
     Result end(Result result) const {
-        after(static_cast<std::int32_t>(result));
+        if (g_driver_observers.after[static_cast<std::size_t>(event_.kind)] != 0)
+            after(static_cast<std::int32_t>(result));
         return result;
     }
 

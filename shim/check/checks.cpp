@@ -199,7 +199,7 @@ namespace {
 
 [[gnu::hot]] void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
     const std::span<const ModelChecks::LaunchPointer> pointers = checks_of(model).pointers_at(call.site);
-    if (pointers.empty()) return;
+    if (pointers.begin() == pointers.end()) return;
     CheckedPointers& checked = own_part(state).pointers;
     std::uint64_t* const right = checked.right_ones(call.model, checks_of(model));
     int device = kNoDevice;

@@ -39,7 +39,7 @@ bool is_by_model(const OpenCall* top, const void* caller, CallStart& start) {
 [[gnu::always_inline]] inline void LaunchCall::begin(const void* caller) {
     ThreadState* const state = thread_state();
     if (state == nullptr) return;
-    const OpenCall* const top = close_unwound_calls(*state, start_.frame);
+    OpenCall* const top = close_unwound_calls(*state, start_.frame);
     // A launch inside a launch is the same launch, passed on by another interposing library.
     if (top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton))
         return;
@@ -49,7 +49,7 @@ bool is_by_model(const OpenCall* top, const void* caller, CallStart& start) {
     start_.by_model = is_by_model(top, caller, start_);
     if (launch.is_serialized) state->counts.serialized.raise();
     if (start_.kind == ring::CallKind::launch) {
-        start_.launch = next_launch_number(stream());
+        if (g_counts_launches.load(std::memory_order_relaxed)) start_.launch = number_of_launch(stream());
         start_.name = function_name(*state, launch.function);
         if (start_.by_model) start_.kind = ring::CallKind::triton;
     } else {
@@ -57,7 +57,7 @@ bool is_by_model(const OpenCall* top, const void* caller, CallStart& start) {
         start_.name = name_of_graphs();
     }
     if (start_.kind != ring::CallKind::triton) launch = {.is_serialized = launch.is_serialized};
-    begun_ = call_path::begin(*state, start_);
+    begun_ = call_path::begin<call_path::By::hook>(*state, start_, top);
     if (!g_marking || !begun_) return;
     markers_ = markers_of(*state->session);
     if (markers_ != nullptr) markers_->prepare(stream());
@@ -80,7 +80,7 @@ bool is_by_model(const OpenCall* top, const void* caller, CallStart& start) {
         const std::uint8_t flags = markers_ == nullptr
                                        ? std::uint8_t{0}
                                        : mark_launch(*markers_, *state, start_.frame, stream(), result);
-        call_path::end(*state, start_.frame, result, flags);
+        call_path::end<call_path::By::hook>(*state, start_.frame, result, flags);
     } catch (...) {
         switch_off("out of memory while recording the end of a launch");
     }

@@ -125,7 +125,6 @@ static_assert(SlotRole::call < SlotRole::run && SlotRole::proxy < SlotRole::run 
 [[gnu::hot]] StubTarget before(const Slot& slot, StubFrame& frame) {
     const StubTarget jump{slot.real, -1};
     if (!observing()) return jump;
-    if (slot.role == SlotRole::made) return is_in_run() ? StubTarget{slot.real, slot.stack_words} : jump;
     if (!is_call(slot.role)) return before_other(slot, frame);
     ThreadState* state = thread_state();
     if (state == nullptr) return jump;
@@ -155,6 +154,16 @@ static_assert(SlotRole::call < SlotRole::run && SlotRole::proxy < SlotRole::run 
     if (run != 0) fail_marked_run(state, run, slot, frame);
 }
 
+[[gnu::hot]] StubTarget before_guarded(const Slot& slot, StubFrame& frame) {
+    const ErrnoKeeper errno_keeper;
+    try {
+        return before(slot, frame);
+    } catch (...) {
+        switch_off("out of memory while recording a call");
+        return {slot.real, -1};
+    }
+}
+
 }  // namespace
 }  // namespace aoti_dbg
 
@@ -163,13 +172,10 @@ extern "C" {
 __attribute__((visibility("hidden"), hot)) aoti_dbg::StubTarget aoti_dbg_before(std::uint64_t number,
                                                                                 aoti_dbg::StubFrame* frame) {
     const aoti_dbg::Slot& slot = aoti_dbg::slot_at(number);
-    const aoti_dbg::ErrnoKeeper errno_keeper;
-    try {
-        return aoti_dbg::before(slot, *frame);
-    } catch (...) {
-        aoti_dbg::switch_off("out of memory while recording a call");
-        return {slot.real, -1};
-    }
+    // The tensor is inspected after the call. This touches neither errno nor memory.
+    if (slot.role == aoti_dbg::SlotRole::made)
+        return {slot.real, aoti_dbg::observing() && aoti_dbg::is_in_run() ? slot.stack_words : -1};
+    return aoti_dbg::before_guarded(slot, *frame);
 }
 
 __attribute__((visibility("hidden"), hot)) void aoti_dbg_after(std::uint64_t number,

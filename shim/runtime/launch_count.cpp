@@ -99,8 +99,9 @@ void set_device(Counted& one, int device) {
 
 [[gnu::always_inline]] inline Counted* place_of(void* context) {
     // Most processes have one context.
-    return g_counted[0].context.load(std::memory_order_acquire) == context ? &g_counted[0]
-                                                                           : find_place_of(context);
+    if (g_counted[0].context.load(std::memory_order_acquire) == context) [[likely]]
+        return &g_counted[0];
+    return find_place_of(context);
 }
 
 /// Returns the entry of the stream's context, or null without a context.

@@ -272,7 +272,7 @@ void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
 }
 
 /// Ends the tensors that the run freed before it reached call site `site`.
-[[gnu::hot]] void free_until(ThreadState& state, RunTensors& tensors, std::uint32_t site) {
+[[gnu::hot]] void free_until(const ThreadState& state, RunTensors& tensors, std::uint32_t site) {
     if (tensors.planned.empty()) return;
     const std::vector<FreedTensor>& all = tensors.names->freed();
     for (; tensors.next_freed < all.size() && all[tensors.next_freed].before <= site; ++tensors.next_freed)
