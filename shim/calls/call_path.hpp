@@ -32,27 +32,28 @@ bool is_in_windows(const OpenCall& call);
 /// Ends a run or another entry into a model, which is no longer the innermost call.
 void end_entry(ThreadState& state, OpenCall& entry, std::int32_t result);
 
-/// Counts a call and returns true if it is recorded. Sets `call.sides` to what else to do with it.
-[[gnu::always_inline]] inline bool select(ThreadState& state, OpenCall& call) {
+/// What the options request for a call.
+enum class Selection { none, record, all };
+
+/// Counts a call and selects what is done for it.
+[[gnu::always_inline]] inline Selection select(ThreadState& state, const OpenCall& call) {
     const Treatment& treatment = call.name->treatment;
     if (state.counts.calls.get() == 0) [[unlikely]]
         state.session->note_first_call();
     state.counts.calls.raise();
     // In this case, the call is only recorded.
-    if (!showing() && (call.is_own || options().scope == Scope::all)) return true;
+    if (!showing() && (call.is_own || options().scope == Scope::all)) return Selection::record;
     if (!treatment.wants_all && !(treatment.wants_any && is_in_windows(call))) {
         // Record the call anyway, because any call can fault, hang or be checked.
-        if (g_recording_unselected) return true;
+        if (g_recording_unselected) return Selection::record;
         state.counts.filtered.raise();
-        return false;
+        return Selection::none;
     }
     if (!call.is_own && options().scope == Scope::model) {
         state.counts.children.raise();
-        return true;
+        return Selection::record;
     }
-    call.sides = treatment.sides;
-    call.is_requested = true;
-    return true;
+    return Selection::all;
 }
 
 /// Sets the members that the selection needs. The call is a kernel or an op. Returns its own number in its
@@ -179,24 +180,31 @@ template <By kBy>
     if (place == nullptr) return false;
     OpenCall& call = *place;
     if (parent != nullptr && parent->is_skipped) return false;
-    clear(call);
     const std::uint32_t own_number = number_call(start, parent, call);
     const ActiveObservers& observers = active_observers();
     const bool describes_early = observers.describes_early;
     if (describes_early) {
+        clear(call);
         describe_call(start, parent, call);
         for (const CallObserver* const observer : observers.identify)
             observer->identify(state, call);
     }
-    const bool is_recorded = select(state, call);
-    if (!is_recorded) {
+    const Selection selection = select(state, call);
+    if (selection == Selection::none) {
         for (const CallObserver* const observer : observers.skip)
             observer->skip(state, call);
         // A call that is not selected costs no more than this.
         if (!g_follow_unselected) return false;
     }
-    if (!describes_early) describe_call(start, parent, call);
-    start_call<kBy>(state, start, parent, call, is_recorded, own_number);
+    if (!describes_early) {
+        clear(call);
+        describe_call(start, parent, call);
+    }
+    if (selection == Selection::all) {
+        call.sides = start.name->treatment.sides;
+        call.is_requested = true;
+    }
+    start_call<kBy>(state, start, parent, call, selection != Selection::none, own_number);
     return true;
 }
 

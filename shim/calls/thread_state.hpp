@@ -98,6 +98,13 @@ inline std::size_t place_of_function(const void* function) {
     return (number >> 4U ^ number >> 10U) % kCachedFunctions;
 }
 
+/// Where a model's code is.
+struct ModelCode {
+    std::uint16_t model = ring::kNoModel;
+    std::uintptr_t low = 0;
+    std::uintptr_t bytes = 0;
+};
+
 /// A run that the thread inspected from start to end.
 struct WholeRun {
     std::uint64_t container = 0;
@@ -130,6 +137,7 @@ struct ThreadState {
     ThreadRing ring;
     Counts counts;
     ThreadProgress progress;
+    ModelCode code;  // of the model whose launch the thread looked at last
     std::array<CachedFunction, kCachedFunctions> functions;
     static constexpr std::size_t kWholeRuns = 16;
     std::array<WholeRun, kWholeRuns> whole_runs;

@@ -26,9 +26,17 @@ const Name* name_of_graphs() {
     return graph;
 }
 
-bool is_by_model(const OpenCall* top, const void* caller, CallStart& start) {
+/// Returns true if `address` is in the code of a model that the thread runs.
+bool is_in_model(ThreadState& state, std::uint16_t model, const void* address) {
+    // The number of a model means the same code as long as a run needs it.
+    if (state.code.model != model) [[unlikely]]
+        state.code = code_of_model(model);
+    return reinterpret_cast<std::uintptr_t>(address) - state.code.low < state.code.bytes;
+}
+
+bool is_by_model(ThreadState& state, const OpenCall* top, const void* caller, CallStart& start) {
     // Within a run, copies and fills that PyTorch launches for the model are not the model's own calls.
-    if (top != nullptr) return is_model_entry(top->kind) && is_in_model(top->model, caller);
+    if (top != nullptr) return is_model_entry(top->kind) && is_in_model(state, top->model, caller);
     start.model = model_at(caller);
     return start.model != ring::kNoModel;
 }
@@ -46,7 +54,7 @@ bool is_by_model(const OpenCall* top, const void* caller, CallStart& start) {
     Passage& launch = start_.passage;
     if (launch.shape != nullptr && top != nullptr && top->passage.values != nullptr) [[unlikely]]
         capture_inside(*state, *top, launch);
-    start_.by_model = is_by_model(top, caller, start_);
+    start_.by_model = is_by_model(*state, top, caller, start_);
     if (launch.is_serialized) state->counts.serialized.raise();
     if (start_.kind == ring::CallKind::launch) {
         if (g_counts_launches.load(std::memory_order_relaxed)) start_.launch = number_of_launch(stream());
@@ -97,7 +105,7 @@ LifecycleCall::LifecycleCall(const char* label, Caller by) : frame_(by.frame) {
         CallStart start;
         start.kind = ring::CallKind::lifecycle;
         start.frame = by.frame;
-        start.by_model = is_by_model(top, by.address, start);
+        start.by_model = is_by_model(*state, top, by.address, start);
         start.name = intern_name(label, {});
         begun_ = begin_call(*state, start);
     } catch (...) {

@@ -154,7 +154,7 @@ static_assert(SlotRole::call < SlotRole::run && SlotRole::proxy < SlotRole::run 
     if (run != 0) fail_marked_run(state, run, slot, frame);
 }
 
-[[gnu::hot]] StubTarget before_guarded(const Slot& slot, StubFrame& frame) {
+[[gnu::hot, gnu::noinline]] StubTarget before_guarded(const Slot& slot, StubFrame& frame) {
     const ErrnoKeeper errno_keeper;
     try {
         return before(slot, frame);

@@ -18,13 +18,14 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::size_t kIndent = 2;  // blanks per level of nested calls
+constexpr std::size_t kMostBlanks = 40;
 
 /// Returns whether the line is in the log.
 [[gnu::noinline]] bool print_nested_line(LineLog& log, const std::string& line, std::uint32_t nesting) {
     char text[2048];
-    const std::size_t blanks = std::min<std::size_t>(nesting * kIndent, 40);
-    const std::size_t length = std::min(line.size(), sizeof text - blanks);
-    memset(text, ' ', blanks);
+    const std::size_t blanks = std::min<std::size_t>(nesting * kIndent, kMostBlanks);
+    const std::size_t length = std::min(line.size(), sizeof text - kMostBlanks);
+    memset(text, ' ', kMostBlanks);  // a fixed size takes a few stores
     memcpy(text + blanks, line.data(), length);
     return log.write(text, blanks + length);
 }

@@ -79,7 +79,7 @@ RunTensors& begin_run(TensorLifetimes& made, const MeasuredModel& model, const O
     fresh.returned = 0;
     fresh.before = &made.before[run.model];
     fresh.names = &model.allocation_names();
-    fresh.next_freed = 0;
+    fresh.next_freed = fresh.names->freed();
     fresh.planned.assign(fresh.names->numbers(), 0);
     fresh.handles.clear();
     fresh.numbers.clear();
@@ -272,11 +272,11 @@ void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
 }
 
 /// Ends the tensors that the run freed before it reached call site `site`.
-[[gnu::hot]] void free_until(const ThreadState& state, RunTensors& tensors, std::uint32_t site) {
-    if (tensors.planned.empty()) return;
-    const std::vector<FreedTensor>& all = tensors.names->freed();
-    for (; tensors.next_freed < all.size() && all[tensors.next_freed].before <= site; ++tensors.next_freed)
-        end_tensor(state, tensors, std::exchange(tensors.planned[all[tensors.next_freed].tensor], 0),
+void free_until(const ThreadState& state, RunTensors& tensors, std::uint32_t site) {
+    std::span<const FreedTensor>& freed = tensors.next_freed;
+    if (freed.empty() || freed.front().before > site || tensors.planned.empty()) return;
+    for (; !freed.empty() && freed.front().before <= site; freed = freed.subspan(1))
+        end_tensor(state, tensors, std::exchange(tensors.planned[freed.front().tensor], 0),
                    tensors::End::freed);
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "model/allocation_names.hpp"
@@ -68,7 +69,7 @@ struct RunTensors {
     // The map numbers of the tensors whose free the source shows, by NamedTensor::number; 0 for none. It
     // becomes empty when the run deviates from the call order of the source.
     const AllocationNames* names = nullptr;
-    std::size_t next_freed = 0;
+    std::span<const FreedTensor> next_freed;  // those that the run has not passed
     std::vector<std::uint64_t> planned;
     // Other tensors with one owner that are not freed yet, and their numbers in the map. They are few, so a
     // linear search finds them. `may_have` skips the search for most other handles.
