@@ -135,11 +135,26 @@ void forget_measured(ThreadState& state) {
     point.forget_measured();
 }
 
+namespace {
+
+/// Returns the run that the calling thread is directly in, or null.
+OpenCall* run_of(ThreadState* state) {
+    OpenCall* const top = state == nullptr ? nullptr : state->top();
+    return top != nullptr && top->kind == ring::CallKind::run ? top : nullptr;
+}
+
+}  // namespace
+
 void note_unseen_work() {
-    ThreadState* state = thread_state_if_any();
-    if (state == nullptr || state->depth == 0 || state->top()->kind != ring::CallKind::run) return;
+    ThreadState* const state = thread_state_if_any();
+    if (run_of(state) == nullptr) return;
     const ErrnoKeeper errno_keeper;
     forget_measured(*state);
+}
+
+bool is_before_first_call() {
+    const OpenCall* const run = run_of(thread_state_if_any());
+    return run != nullptr && run->next_call == 0;
 }
 
 }  // namespace aoti_dbg

@@ -39,6 +39,9 @@ bool lets_pending_wait(void* stream);
 /// longer be valid.
 void note_unseen_work();
 
+/// True if the calling thread is directly in a run, and the run has made no call yet.
+bool is_before_first_call();
+
 /// For the entry of a hook. It costs one load if nothing waits.
 inline void flush_if_pending() {
     if (g_pending_points.load(std::memory_order_relaxed) != 0) [[unlikely]]

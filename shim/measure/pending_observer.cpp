@@ -40,7 +40,9 @@ void PendingObserver::before(const DriverEvent& event, KeptByObserver& /*kept*/)
         case DriverKind::destroy_context:
         case DriverKind::reset_device:
             return;
+        // AOTInductor's container waits until an earlier run of the same model has ended.
         case DriverKind::synchronize_event:
+            if (is_before_first_call()) return;
             break;
         default:
             if (event.concerns_all)
