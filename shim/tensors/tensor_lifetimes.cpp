@@ -1,8 +1,6 @@
 #include "shim/tensors/tensor_lifetimes.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "shim/runtime/slots.hpp"
 #include "shim/tensors/arguments.hpp"
 #include "shim/tensors/call_tensors.hpp"
+#include "shim/tensors/created_tensor.hpp"
 #include "shim/tensors/measured_model.hpp"
 
 namespace aoti_dbg {
@@ -23,8 +22,6 @@ namespace {
 
 // Beyond this many tensors in one run, only frees that the source shows are recorded.
 constexpr std::size_t kMostHandles = 1024;
-// Facts are kept for this many tensors of a run. All further tensors share one entry.
-constexpr std::size_t kMostBefore = 4096;
 
 using TensorMapPart = FilePart<TensorMapFile>;
 
@@ -128,43 +125,6 @@ bool find_memory(CallTensors& own, const ShimApi& api, TensorHandle handle, tens
     return slot.address != 0 && slot.bytes != 0;
 }
 
-/// The arguments of aoti_torch_empty_strided.
-struct MakeArguments {
-    explicit MakeArguments(const StubFrame& frame)
-        : rank(frame.integer(0)),
-          sizes(reinterpret_cast<const std::int64_t*>(frame.integer(1))),
-          strides(reinterpret_cast<const std::int64_t*>(frame.integer(2))),
-          dtype(static_cast<std::int32_t>(frame.integer(3))),
-          device_type(static_cast<std::int32_t>(frame.integer(4))),
-          returned(reinterpret_cast<const TensorHandle*>(frame.integer(6))) {}
-
-    [[nodiscard]] bool can_be_right() const {
-        return rank <= kMaxRank && (rank == 0 || (sizes != nullptr && strides != nullptr));
-    }
-
-    std::uint64_t rank;
-    const std::int64_t* sizes;
-    const std::int64_t* strides;
-    std::int32_t dtype;
-    std::int32_t device_type;
-    const TensorHandle* returned;
-};
-
-/// Returns the bytes up to the last element, or 0 if the tensor is not on a GPU or its size is unknown.
-std::uint64_t bytes_of(const ShimApi& api, const MakeArguments& made) {
-    const std::optional<DType> dtype = api.dtype_of(made.dtype);
-    if (made.device_type != api.cuda || !dtype) return 0;
-    const std::optional<std::uint64_t> elements = reach({made.sizes, made.rank}, {made.strides, made.rank});
-    return elements.value_or(0) * element_size(*dtype);
-}
-
-void set_name(std::string_view name, tensors::Slot& slot) {
-    constexpr std::string_view kCut = "..";
-    memcpy(slot.name, name.data(), std::min(name.size(), sizeof slot.name));
-    if (name.size() > sizeof slot.name)
-        memcpy(slot.name + sizeof slot.name - kCut.size(), kCut.data(), kCut.size());
-}
-
 /// Returns the tensor's number in the map.
 std::uint64_t add(ThreadState& state, TensorMapFile& map, const OpenCall& run, tensors::Origin origin,
                   tensors::Slot& slot) {
@@ -173,58 +133,6 @@ std::uint64_t add(ThreadState& state, TensorMapFile& map, const OpenCall& run, t
     slot.model = run.model;
     slot.origin = origin;
     return map.add(slot);
-}
-
-bool is_same(const CreatedBefore& before, const RunTensors& tensors, std::uint32_t since_site,
-             const MakeArguments& made) {
-    if (made.rank > CreatedBefore::kMostRank || before.site != tensors.site ||
-        before.since_site != since_site || before.is_placed != tensors.is_placed ||
-        before.dtype != made.dtype || before.device_type != made.device_type || before.rank != made.rank)
-        return false;
-    for (std::size_t i = 0; i < made.rank; ++i)
-        if (before.sizes[i] != made.sizes[i] || before.strides[i] != made.strides[i]) return false;
-    return true;
-}
-
-void find_out(const MeasuredModel& model, const RunTensors& tensors, std::uint32_t since_site,
-              const MakeArguments& made, CreatedBefore& found) {
-    found = {};
-    found.site = tensors.site;
-    found.since_site = since_site;
-    found.is_placed = tensors.is_placed;
-    found.dtype = made.dtype;
-    found.device_type = made.device_type;
-    found.rank = made.rank;
-    if (made.rank <= CreatedBefore::kMostRank) {
-        std::copy_n(made.sizes, made.rank, found.sizes.begin());
-        std::copy_n(made.strides, made.rank, found.strides.begin());
-    }
-    found.slot.bytes = bytes_of(model.api(), made);
-    if (tensors.is_placed)
-        found.named = tensors.names->find(tensors.site, since_site, {made.sizes, made.rank});
-    if (found.named != nullptr) set_name(found.named->name, found.slot);
-}
-
-template <typename Before>
-[[gnu::noinline]] Before& new_nth(std::vector<Before>& all, std::uint32_t number) {
-    const std::size_t place = std::min<std::size_t>(number, kMostBefore);
-    if (all.size() <= place) all.resize(place + 1);
-    return all[place];
-}
-
-template <typename Before>
-Before& nth(std::vector<Before>& all, std::uint32_t number) {
-    Before* const place = all.data() + number;
-    return place < all.data() + all.size() ? *place : new_nth(all, number);
-}
-
-/// Returns the facts of the tensor that was just created.
-[[gnu::hot]] const CreatedBefore& known_as(const MeasuredModel& model, RunTensors& tensors,
-                                           const MakeArguments& made) {
-    const std::uint32_t since_site = tensors.created_since++;
-    CreatedBefore& known = nth(tensors.before->made, tensors.made++);
-    if (!is_same(known, tensors, since_site, made)) find_out(model, tensors, since_site, made, known);
-    return known;
 }
 
 /// Returns the bytes of the storage, or 0 if unknown.
