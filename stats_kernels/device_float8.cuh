@@ -135,7 +135,7 @@ class Float8Numbers {
             squares_ += static_cast<double>(number) * static_cast<double>(number);
             zeros_ += number == 0 ? 1 : 0;
             ++count_;
-            take_extremes(__float2half2_rn(number), __float2half2_rn(number), turn.number);
+            extremes_.add(number, number, turn.number);
         }
         specials_.add(specials, turn);
     }
@@ -145,7 +145,7 @@ class Float8Numbers {
     __device__ void finish() const {
         specials_.leave(0);
         Known known;
-        const auto minimum = static_cast<double>(minimum_);
+        const auto minimum = static_cast<double>(extremes_.minimum);
         known.count = count_;
         known.reference = minimum;
         known.zeros = zeros_;
@@ -153,9 +153,9 @@ class Float8Numbers {
             known.sum = fma(-static_cast<double>(count_), minimum, sum_);
             known.squares = fma(-minimum, sum_ + known.sum, squares_);
             known.minimum_key = key_of(minimum);
-            known.maximum_key = key_of(static_cast<double>(maximum_));
+            known.maximum_key = key_of(static_cast<double>(extremes_.maximum));
         }
-        leave(known, 0, minimum_turn_, maximum_turn_);
+        leave(known, 0, extremes_.minimum_turn, extremes_.maximum_turn);
     }
 
   private:
@@ -232,26 +232,15 @@ class Float8Numbers {
     }
 
     __device__ void take_extremes(__half2 minima, __half2 maxima, unsigned turn) {
-        const float minimum = fminf(__low2float(minima), __high2float(minima));
-        const float maximum = fmaxf(__low2float(maxima), __high2float(maxima));
-        if (minimum < minimum_) {
-            minimum_ = minimum;
-            minimum_turn_ = turn;
-        }
-        if (maximum > maximum_) {
-            maximum_ = maximum;
-            maximum_turn_ = turn;
-        }
+        extremes_.add(fminf(__low2float(minima), __high2float(minima)),
+                      fmaxf(__low2float(maxima), __high2float(maxima)), turn);
     }
 
     double sum_ = 0;
     double squares_ = 0;
-    float minimum_ = INFINITY;
-    float maximum_ = -INFINITY;
+    Extremes<float> extremes_{INFINITY, -INFINITY};
     unsigned count_ = 0;
     unsigned zeros_ = 0;
-    unsigned minimum_turn_ = 0;
-    unsigned maximum_turn_ = 0;
     SpecialCounts specials_;
 };
 
