@@ -31,10 +31,12 @@ bool EventQueue::put(const SeenCall& call, SeenArguments& arguments) {
     const bool fits =
         coming_.calls.size() < kMostCalls && all.list.size() + arguments.list.size() <= kMostArguments;
     if (!fits) return false;
-    all.list.insert(all.list.end(), arguments.list.begin(), arguments.list.end());
-    all.scalars.insert(all.scalars.end(), arguments.scalars.begin(), arguments.scalars.end());
+    // The only step that may allocate, and throw, is first: then no argument of the queue refers to a lost
+    // result.
     for (std::unique_ptr<MeasuredOnHost>& measured : arguments.on_host)
         all.on_host.push_back(std::move(measured));
+    all.list.insert(all.list.end(), arguments.list.begin(), arguments.list.end());
+    all.scalars.insert(all.scalars.end(), arguments.scalars.begin(), arguments.scalars.end());
     coming_.calls.push_back({call, static_cast<std::uint32_t>(arguments.list.size()),
                              static_cast<std::uint32_t>(arguments.scalars.size())});
     puts_.store(puts_.load(std::memory_order_relaxed) + 1, std::memory_order_release);

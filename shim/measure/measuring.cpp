@@ -127,15 +127,15 @@ void end_measured_run(ThreadState& state) {
     point->forget_measured();
 }
 
-void forget_measured(ThreadState& state) {
+namespace {
+
+/// Calls a function of the point of the thread's last call, if there is one.
+void with_point_of(ThreadState& state, void (StreamPoint::*what)()) {
     const MeasuringThread* const own = state.parts.find<MeasuringThread>();
     if (own == nullptr || own->point == nullptr) return;
-    StreamPoint& point = *own->point;
-    const std::lock_guard lock(point.mutex());
-    point.forget_measured();
+    const std::lock_guard lock(own->point->mutex());
+    (own->point->*what)();
 }
-
-namespace {
 
 /// Returns the run that the calling thread is directly in, or null.
 OpenCall* run_of(ThreadState* state) {
@@ -145,11 +145,22 @@ OpenCall* run_of(ThreadState* state) {
 
 }  // namespace
 
+void forget_measured(ThreadState& state) {
+    with_point_of(state, &StreamPoint::forget_measured);
+}
+
 void note_unseen_work() {
     ThreadState* const state = thread_state_if_any();
     if (run_of(state) == nullptr) return;
     const ErrnoKeeper errno_keeper;
     forget_measured(*state);
+}
+
+void forget_launched() {
+    ThreadState* const state = thread_state_if_any();
+    if (state == nullptr) return;
+    const ErrnoKeeper errno_keeper;
+    with_point_of(*state, &StreamPoint::forget_launched);
 }
 
 bool is_before_first_call() {
