@@ -64,7 +64,7 @@ struct OpenCall {
     std::uint16_t model = ring::kNoModel;
     ring::CallKind kind = ring::CallKind::unknown;
     bool is_own = false;  // called by the model's own code, directly inside its run
-    // These begin as zero (clear() in calls.cpp), up to `passage`.
+    // These begin as zero (clear() in call_path.hpp), up to `passage`.
     std::uint32_t next_call = 0;  // of a run: number of its next call
     std::uint32_t nesting = 0;  // indentation of its line: calls around it that do not only lead into a model
     std::uint64_t seq = 0;
