@@ -64,6 +64,7 @@ int g_flushes_of_all = 0;
 int g_flushes_of_one = 0;
 int g_sends = 0;
 int g_forgets = 0;
+bool g_is_before_first_call = false;
 int g_waits = 0;
 int g_answers = 0;
 int g_events = 0;
@@ -149,6 +150,9 @@ bool g_measuring = false;
 bool g_saving = true;
 void note_unseen_work() {
     ++g_forgets;
+}
+bool is_before_first_call() {
+    return g_is_before_first_call;
 }
 
 bool lets_pending_wait(void* /*stream*/) {
