@@ -156,6 +156,11 @@ inline bool returns_tensors(const OpenCall& call) {
     return call.measured != nullptr && call.passage.slot != nullptr && call.passage.slot->gives_tensors;
 }
 
+/// Returns true if the call may give a tensor that it gets other memory and sizes, behind the same handle.
+inline bool moves_tensors(const OpenCall& call) {
+    return call.passage.slot != nullptr && call.passage.slot->moves_tensors;
+}
+
 /// Returns the innermost run that this thread is inside of, or null.
 inline OpenCall* innermost_run(ThreadState& state) {
     OpenCall* const top = state.top();
