@@ -274,53 +274,54 @@ struct DescribeGraph {
     }
 
 AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x,
-                                                 unsigned int grid_y, unsigned int grid_z,
-                                                 unsigned int block_x, unsigned int block_y,
-                                                 unsigned int block_z, unsigned int shared_bytes,
-                                                 CUstream stream, void** parameters, void** extra) {
+                                                             unsigned int grid_y, unsigned int grid_z,
+                                                             unsigned int block_x, unsigned int block_y,
+                                                             unsigned int block_z, unsigned int shared_bytes,
+                                                             CUstream stream, void** parameters,
+                                                             void** extra) {
     return record_launch<cuLaunchKernel, DescribeKernel<legacy, false>>(
         AOTI_DBG_CALLER, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
         parameters, extra);
 }
 
 AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x,
-                                                      unsigned int grid_y, unsigned int grid_z,
-                                                      unsigned int block_x, unsigned int block_y,
-                                                      unsigned int block_z, unsigned int shared_bytes,
-                                                      CUstream stream, void** parameters, void** extra) {
+                                                                  unsigned int grid_y, unsigned int grid_z,
+                                                                  unsigned int block_x, unsigned int block_y,
+                                                                  unsigned int block_z,
+                                                                  unsigned int shared_bytes, CUstream stream,
+                                                                  void** parameters, void** extra) {
     return record_launch<cuLaunchKernel_ptsz, DescribeKernel<per_thread, false>>(
         AOTI_DBG_CALLER, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
         parameters, extra);
 }
 
-AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
-                                                   void** parameters, void** extra) {
+AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernelEx(const CUlaunchConfig* config,
+                                                               CUfunction function, void** parameters,
+                                                               void** extra) {
     return record_launch<cuLaunchKernelEx, DescribeConfig<legacy>>(AOTI_DBG_CALLER, config, function,
                                                                    parameters, extra);
 }
 
-AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
-                                                        void** parameters, void** extra) {
+AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config,
+                                                                    CUfunction function, void** parameters,
+                                                                    void** extra) {
     return record_launch<cuLaunchKernelEx_ptsz, DescribeConfig<per_thread>>(AOTI_DBG_CALLER, config, function,
                                                                             parameters, extra);
 }
 
-AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x,
-                                                            unsigned int grid_y, unsigned int grid_z,
-                                                            unsigned int block_x, unsigned int block_y,
-                                                            unsigned int block_z, unsigned int shared_bytes,
-                                                            CUstream stream, void** parameters) {
+AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchCooperativeKernel(
+    CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
+    unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+    void** parameters) {
     return record_launch<cuLaunchCooperativeKernel, DescribeKernel<legacy, true>>(
         AOTI_DBG_CALLER, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
         parameters);
 }
 
-AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned int grid_x,
-                                                                 unsigned int grid_y, unsigned int grid_z,
-                                                                 unsigned int block_x, unsigned int block_y,
-                                                                 unsigned int block_z,
-                                                                 unsigned int shared_bytes, CUstream stream,
-                                                                 void** parameters) {
+AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchCooperativeKernel_ptsz(
+    CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
+    unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+    void** parameters) {
     return record_launch<cuLaunchCooperativeKernel_ptsz, DescribeKernel<per_thread, true>>(
         AOTI_DBG_CALLER, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
         parameters);

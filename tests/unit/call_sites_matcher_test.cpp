@@ -241,6 +241,20 @@ TEST_CASE("A search is bounded, however many branches are not taken") {
     CHECK(matcher.steps() - before <= 4097);
 }
 
+TEST_CASE("A search that gave up is not certain in any run") {
+    std::string source = "if (c) { cpp_a(); }\n";
+    for (int at = 0; at < 5000; ++at) {
+        source += "if (c) { cpp_b" + std::to_string(at) + "(); }\n";
+    }
+    const WrapperInfo info = read_body(source + "if (c) { cpp_a(); }\n");
+    const CallPlan plan(info.run);
+    CallMatcher matcher(plan);
+    for (int run = 0; run < 3; ++run) {
+        matcher.begin_run();
+        CHECK_FALSE(call(plan, matcher, "cpp_a").is_certain);
+    }
+}
+
 TEST_CASE("With too many possible places nothing is certain until a unique name comes") {
     std::string source;
     for (int at = 0; at < 40; ++at) {
