@@ -1,6 +1,8 @@
 // The exported hooks of calls that launch kernels and graphs, System V x86-64. While nothing needs the launch, a hook
 // jumps to the real function. Otherwise it jumps to the function in launch_hooks.cpp that records the launch. Both
 // get the caller's own frame and arguments. A compiler would load and store the arguments on the stack for that.
+//
+// To add a hook, add a line at the end of this file, and define aoti_dbg_record_<name> in launch_hooks.cpp.
 
 // The mangled names of the variables of aoti_dbg that are read here.
 #define HOOKS         _ZN8aoti_dbg14g_driver_hooksE
