@@ -168,7 +168,9 @@ CallMatcher::Match CallMatcher::match_elsewhere(std::uint32_t id) {
     if (place != kNone && known.place == place && known.id == id) return take(known.node, known.is_next);
     const std::optional<std::size_t> cost = search(id);
     if (!cost) return jump_by_name(id);
-    if (place != kNone && candidates_.size() == 1) known = {place, id, candidates_[0], *cost == 0};
+    // A search that gave up has found one of several places.
+    const bool is_only_place = place != kNone && candidates_.size() == 1 && !forgot_places_;
+    if (is_only_place) known = {place, id, candidates_[0], *cost == 0};
     return finish_match(*cost == 0);
 }
 

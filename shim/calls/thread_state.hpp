@@ -64,7 +64,7 @@ struct OpenCall {
     std::uint16_t model = ring::kNoModel;
     ring::CallKind kind = ring::CallKind::unknown;
     bool is_own = false;  // called by the model's own code, directly inside its run
-    // These begin as zero (clear() in calls.cpp), up to `passage`.
+    // These begin as zero (clear() in call_path.hpp), up to `passage`.
     std::uint32_t next_call = 0;  // of a run: number of its next call
     std::uint32_t nesting = 0;  // indentation of its line: calls around it that do not only lead into a model
     std::uint64_t seq = 0;
@@ -154,6 +154,11 @@ struct ThreadState {
 /// inspected.
 inline bool returns_tensors(const OpenCall& call) {
     return call.measured != nullptr && call.passage.slot != nullptr && call.passage.slot->gives_tensors;
+}
+
+/// Returns true if the call may give a tensor that it gets other memory and sizes, behind the same handle.
+inline bool moves_tensors(const OpenCall& call) {
+    return call.passage.slot != nullptr && call.passage.slot->moves_tensors;
 }
 
 /// Returns the innermost run that this thread is inside of, or null.

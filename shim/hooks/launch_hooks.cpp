@@ -84,7 +84,8 @@ bool is_by_model(ThreadState& state, const OpenCall* top, const void* caller, Ca
     const ErrnoKeeper errno_keeper;
     try {
         ThreadState* const state = thread_state();
-        if (state == nullptr) return;
+        // The child of a fork during the launch has a new state, and not these markers.
+        if (state == nullptr || state->depth == 0) return;
         const std::uint8_t flags = markers_ == nullptr
                                        ? std::uint8_t{0}
                                        : mark_launch(*markers_, *state, start_.frame, stream(), result);
@@ -202,6 +203,8 @@ template <auto kHook, typename... Arguments>
 /// What a hook does if it does not just record the launch.
 template <auto kHook, typename Describe, typename... Arguments>
 [[gnu::noinline]] CUresult launch_otherwise(Caller by, Arguments... arguments) {
+    // A hook may jump here. Then this frame is the one through which the lines of calls are found.
+    asm volatile("" : : "r"(__builtin_frame_address(0)));
     auto* const real = real_function<kHook>();
     if (real == nullptr) return kNoDriver;
     if (!observing()) return real(arguments...);
@@ -213,13 +216,14 @@ template <auto kHook, typename Describe, typename... Arguments>
     return record<kHook>(real, launch, &shape, by, arguments...);
 }
 
-/// Calls the real function of a hook with the same arguments, as a recorded launch. It is inlined into a
-/// function that the hook reaches by a jump, so it has the hook's frame. That function must have a frame
-/// pointer: the lines of calls are found through it.
+/// Calls the real function of a hook with the same arguments, as a recorded launch. It is inlined into the
+/// hook, which must have a frame pointer: the lines of calls are found through it.
 template <auto kHook, typename Describe, typename... Arguments>
 [[gnu::always_inline]] inline CUresult record_launch(Caller by, Arguments... arguments) {
     auto* const real =
         reinterpret_cast<decltype(kHook)>(driver_hook(hook_of<kHook>()).real.load(std::memory_order_acquire));
+    if (real != nullptr && (!observing() || (in_skipped_run() && !is_every_driver_call_observed())))
+        return real(arguments...);
     if (real == nullptr || !observing() || in_skipped_run() || options().captures) [[unlikely]]
         return launch_otherwise<kHook, Describe>(by, arguments...);
     const Launch launch = Describe{}(arguments...);
@@ -264,15 +268,12 @@ struct DescribeGraph {
 
 }  // namespace
 
-// launch_entry_x86_64.S defines the hooks. They reach these functions by a jump, so the caller of the hook is
-// the caller of the function. A hook has the vendor's type, because the function has it.
 #define AOTI_DBG_CALLER                                    \
     Caller {                                               \
         AOTI_DBG_CALLER_FRAME, __builtin_return_address(0) \
     }
-#define AOTI_DBG_RECORDER extern "C" __attribute__((visibility("hidden"), hot)) CUresult
 
-AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchKernel(CUfunction function, unsigned int grid_x,
+AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x,
                                                  unsigned int grid_y, unsigned int grid_z,
                                                  unsigned int block_x, unsigned int block_y,
                                                  unsigned int block_z, unsigned int shared_bytes,
@@ -282,7 +283,7 @@ AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchKernel(CUfunction function, unsigned i
         parameters, extra);
 }
 
-AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x,
+AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x,
                                                       unsigned int grid_y, unsigned int grid_z,
                                                       unsigned int block_x, unsigned int block_y,
                                                       unsigned int block_z, unsigned int shared_bytes,
@@ -292,19 +293,19 @@ AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchKernel_ptsz(CUfunction function, unsig
         parameters, extra);
 }
 
-AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
+AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
                                                    void** parameters, void** extra) {
     return record_launch<cuLaunchKernelEx, DescribeConfig<legacy>>(AOTI_DBG_CALLER, config, function,
                                                                    parameters, extra);
 }
 
-AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
+AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
                                                         void** parameters, void** extra) {
     return record_launch<cuLaunchKernelEx_ptsz, DescribeConfig<per_thread>>(AOTI_DBG_CALLER, config, function,
                                                                             parameters, extra);
 }
 
-AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x,
+AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x,
                                                             unsigned int grid_y, unsigned int grid_z,
                                                             unsigned int block_x, unsigned int block_y,
                                                             unsigned int block_z, unsigned int shared_bytes,
@@ -314,7 +315,7 @@ AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchCooperativeKernel(CUfunction function,
         parameters);
 }
 
-AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned int grid_x,
+AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned int grid_x,
                                                                  unsigned int grid_y, unsigned int grid_z,
                                                                  unsigned int block_x, unsigned int block_y,
                                                                  unsigned int block_z,
@@ -325,30 +326,10 @@ AOTI_DBG_RECORDER aoti_dbg_record_cuLaunchCooperativeKernel_ptsz(CUfunction func
         parameters);
 }
 
-AOTI_DBG_RECORDER aoti_dbg_record_cuGraphLaunch(CUgraphExec graph, CUstream stream) {
+AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
     return record_launch<cuGraphLaunch, DescribeGraph<legacy>>(AOTI_DBG_CALLER, graph, stream);
 }
 
-AOTI_DBG_RECORDER aoti_dbg_record_cuGraphLaunch_ptsz(CUgraphExec graph, CUstream stream) {
+AOTI_DBG_EXPORT __attribute__((hot)) CUresult cuGraphLaunch_ptsz(CUgraphExec graph, CUstream stream) {
     return record_launch<cuGraphLaunch_ptsz, DescribeGraph<per_thread>>(AOTI_DBG_CALLER, graph, stream);
 }
-
-namespace {
-
-template <auto kHook, auto kRecorder>
-constexpr bool kHasSameType = std::is_same_v<decltype(kHook), decltype(kRecorder)>;
-
-static_assert(kHasSameType<cuLaunchKernel, aoti_dbg_record_cuLaunchKernel>);
-static_assert(kHasSameType<cuLaunchKernel_ptsz, aoti_dbg_record_cuLaunchKernel_ptsz>);
-static_assert(kHasSameType<cuLaunchKernelEx, aoti_dbg_record_cuLaunchKernelEx>);
-static_assert(kHasSameType<cuLaunchKernelEx_ptsz, aoti_dbg_record_cuLaunchKernelEx_ptsz>);
-static_assert(kHasSameType<cuLaunchCooperativeKernel, aoti_dbg_record_cuLaunchCooperativeKernel>);
-static_assert(kHasSameType<cuLaunchCooperativeKernel_ptsz, aoti_dbg_record_cuLaunchCooperativeKernel_ptsz>);
-static_assert(kHasSameType<cuGraphLaunch, aoti_dbg_record_cuGraphLaunch>);
-static_assert(kHasSameType<cuGraphLaunch_ptsz, aoti_dbg_record_cuGraphLaunch_ptsz>);
-
-// launch_entry_x86_64.S relies on this layout.
-static_assert(offsetof(ActiveDriverObservers, count) == 0 && offsetof(ActiveDriverObservers, tasks) == 8);
-static_assert(bit_of(SlotRole::call) == 1);
-
-}  // namespace

@@ -67,7 +67,8 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
         }
     }
     if (when == When::after) note_written(side, own);
-    if (when == When::after && (result != 0 || plan == nullptr)) side.note_unknown_write();
+    if (when == When::after && (result != 0 || plan == nullptr || moves_tensors(call)))
+        side.note_unknown_write();
     add_arguments(side, own, when, result);
     MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
     event.site = &site_facts(&model, call);

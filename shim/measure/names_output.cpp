@@ -34,7 +34,8 @@ constexpr std::size_t kMostBlanks = 40;
 [[gnu::noinline]] void introduce_model(ThreadState& state, LineLog& log, std::uint16_t number) {
     state.introduced_model = number;
     CompiledModel* const model = compiled_model(number);
-    if (model == nullptr || model->is_introduced.exchange(true)) return;
+    if (model == nullptr || model->is_introduced.load(std::memory_order_relaxed)) return;
+    if (model->is_introduced.exchange(true)) return;
     std::string line;
     append_model_text(number, model->function, line);
     log.write(line.data(), line.size());

@@ -84,7 +84,7 @@ bool check_after(ThreadState& state, const MeasuredModel& model, const OpenCall&
     MeasuredSide side(thread.side, measurer_of(state), model.api(), call, requested);
     if (!side.at(*thread.point, false)) return true;
     note_written(side, own);
-    if (result != 0) side.note_unknown_write();
+    if (result != 0 || moves_tensors(call)) side.note_unknown_write();
     for (std::size_t i = 0; i < own.found.size(); ++i) {
         if (is_scalar(own.found[i]))
             side.add_scalar(own.found[i]);

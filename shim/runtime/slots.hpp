@@ -54,6 +54,7 @@ struct alignas(64) Slot {
     ring::CallKind kind = ring::CallKind::unknown;
     const ShimSignature* shim = nullptr;  // of a shim function, else null
     bool gives_tensors = false;           // the call may return more handles than it got; stub_for() sets it
+    bool moves_tensors = false;           // a tensor may get other memory and sizes; stub_for() sets it
     std::uint32_t role_bit = 0;           // 1 << role; stub_for() sets it
 };
 // thunk_x86_64.S relies on these offsets.

@@ -166,7 +166,7 @@ void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCa
     own.tensors.assign(own.found.size(), SeenTensor());
     const bool gives_tensors =
         passage.values != nullptr || (passage.slot != nullptr && passage.slot->gives_tensors);
-    own.found_for = when == When::before && !gives_tensors ? call.seq : 0;
+    own.found_for = when == When::before && !gives_tensors && !moves_tensors(call) ? call.seq : 0;
 }
 
 void look_up(CallTensors& own, const MeasuredModel& model, std::size_t i) {
