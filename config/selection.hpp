@@ -26,9 +26,10 @@ struct Treatment {
     Window calls;
     Side side = Side::both;
     // Computed from the above, because every call reads them.
-    Selected sides;          // what to do for a call that the windows contain
-    bool wants_any = false;  // something
-    bool wants_all = false;  // the same for every call
+    Selected sides;           // what to do for a call that the windows contain
+    bool wants_any = false;   // something
+    bool wants_all = false;   // the same for every call
+    bool has_levels = false;  // its name or its tensors are printed or saved
 
     /// `run` and `call` count from 0. A call outside of any run has neither, and only an unlimited window
     /// contains it.
@@ -38,6 +39,7 @@ struct Treatment {
     void compute() {
         sides = {side == Side::after ? Levels{} : levels, side == Side::before ? Levels{} : levels, check};
         wants_any = sides.any();
+        has_levels = sides.before.any() || sides.after.any();
         wants_all = wants_any && runs.holds_everything() && calls.holds_everything();
     }
 

@@ -150,6 +150,7 @@ CallMatcher::CallMatcher(const CallPlan& plan) : plan_(plan), seen_(plan.nodes_.
 
 void CallMatcher::begin_run() {
     places_.assign(1, 0);
+    expected_ = plan_.nodes_.data();
     last_site_ = 0;
     forgot_places_ = false;
 }
@@ -160,17 +161,28 @@ bool CallMatcher::take_lost() {
     return true;
 }
 
-[[gnu::hot]] CallMatcher::Match CallMatcher::match(std::uint32_t id) {
+CallMatcher::Match CallMatcher::match_elsewhere(std::uint32_t id) {
     if (id >= plan_.sites_of_id_.size()) return {};
-    if (places_.size() == 1 && plan_.nodes_[places_[0]].id == id) {  // the expected call
-        ++steps_;
-        const CallPlan::Node& node = plan_.nodes_[places_[0]++];
-        if (node.is_only) forgot_places_ = false;
-        last_site_ = node.site;
-        return {last_site_, !forgot_places_, !forgot_places_};
-    }
+    const std::uint32_t place = places_.size() == 1 ? places_[0] : kNone;
+    Found& known = found_[place % found_.size()];
+    if (place != kNone && known.place == place && known.id == id) return take(known.node, known.is_next);
     const std::optional<std::size_t> cost = search(id);
-    return cost ? finish_match(*cost == 0) : jump_by_name(id);
+    if (!cost) return jump_by_name(id);
+    // A search that gave up has found one of several places.
+    const bool is_only_place = place != kNone && candidates_.size() == 1 && !forgot_places_;
+    if (is_only_place) known = {place, id, candidates_[0], *cost == 0};
+    return finish_match(*cost == 0);
+}
+
+/// Continues behind the only call that a search found.
+CallMatcher::Match CallMatcher::take(std::uint32_t node, bool is_next) {
+    ++steps_;
+    places_[0] = node + 1;
+    const CallPlan::Node& found = plan_.nodes_[node];
+    expected_ = &found + 1;
+    if (found.is_only) forgot_places_ = false;
+    last_site_ = found.site;
+    return {last_site_, !forgot_places_, !forgot_places_ && is_next};
 }
 
 /// Fills `candidates_` with the cheapest calls of that name.
@@ -237,6 +249,7 @@ CallMatcher::Match CallMatcher::finish_match(bool is_next) {
     for (const std::uint32_t node : candidates_) {
         places_.push_back(node + 1);
     }
+    expected_ = places_.size() == 1 ? &plan_.nodes_[places_[0]] : nullptr;
     const CallPlan::Node& best = plan_.nodes_[candidates_[0]];
     if (best.is_only) forgot_places_ = false;
     last_site_ = best.site;

@@ -1,6 +1,7 @@
 // Finds the call site in the wrapper source of each call at run time, by name and order alone.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -61,24 +62,43 @@ class CallMatcher {
 
     void begin_run();
     /// Returns the site of a call of that name. A name without a site changes nothing.
-    Match match(std::uint32_t id);
+    Match match(std::uint32_t id) {
+        if (expected_ == nullptr || expected_->id != id || id == kNone) return match_elsewhere(id);
+        ++steps_;
+        ++places_[0];
+        const CallPlan::Node& node = *expected_++;
+        if (node.is_only) forgot_places_ = false;
+        last_site_ = node.site;
+        return {last_site_, !forgot_places_, !forgot_places_};
+    }
     /// Returns true once if no path led to a call and only its name identified it.
     bool take_lost();
     /// Nodes visited so far. Tests bound it.
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
   private:
+    Match match_elsewhere(std::uint32_t id);
     /// Returns the cost of the path to `candidates_`, or nothing if there is none.
     std::optional<std::size_t> search(std::uint32_t id);
     void expand(std::uint32_t node, std::uint32_t id, std::size_t cost);
     Match finish_match(bool is_next);
+    Match take(std::uint32_t node, bool is_next);
     Match jump_by_name(std::uint32_t id);
 
     const CallPlan& plan_;
-    std::vector<std::uint32_t> places_;      // nodes that may come next, best first
-    std::vector<std::uint32_t> candidates_;  // calls found by the search
+    std::vector<std::uint32_t> places_;         // nodes that may come next, best first
+    const CallPlan::Node* expected_ = nullptr;  // the only one of them; null if there are several
+    std::vector<std::uint32_t> candidates_;     // calls found by the search
     std::vector<std::uint32_t> fronts_[3];  // nodes to visit by cost modulo 3, because a step costs at most 2
     std::vector<std::uint32_t> seen_;       // by node: the last search that visited it
+    /// A search from one place that found one call. Most runs take the same way again.
+    struct Found {
+        std::uint32_t place = kNone;
+        std::uint32_t id = kNone;
+        std::uint32_t node = 0;
+        bool is_next = false;
+    };
+    std::array<Found, 16> found_;  // by place
     std::uint32_t search_number_ = 0;
     std::uint32_t last_site_ = 0;
     std::uint64_t steps_ = 0;

@@ -32,6 +32,28 @@ __device__ __noinline__ void leave(Known known, unsigned part, unsigned minimum_
     leave_here(known, part, minimum_turn, maximum_turn);
 }
 
+/// The extremes of a thread's numbers and the turns in which they first occurred. Initial values must be
+/// beyond all numbers, unless the first numbers come with `is_first`.
+template <typename T>
+struct Extremes {
+    T minimum;
+    T maximum;
+    unsigned minimum_turn = 0;
+    unsigned maximum_turn = 0;
+
+    /// Turns come in logical order, so the first one that has an extreme keeps it.
+    __device__ void add(T least, T most, unsigned turn, bool is_first = false) {
+        if (is_first || least < minimum) {
+            minimum = least;
+            minimum_turn = turn;
+        }
+        if (is_first || most > maximum) {
+            maximum = most;
+            maximum_turn = turn;
+        }
+    }
+};
+
 /// One thread converts the block's result for a part to the words of its lines.
 __device__ inline void write_words(const Located& all, const Specials& specials, std::uint64_t hash,
                                    std::uint64_t (*lines)[kLineWords]) {

@@ -166,13 +166,13 @@ class FloatPart {
         moments_.finish(known);
         known.zeros = zeros_;
         if (count_ > 0) {
-            known.minimum_key = key_of(static_cast<double>(minimum_));
-            known.maximum_key = key_of(static_cast<double>(maximum_));
+            known.minimum_key = key_of(static_cast<double>(extremes_.minimum));
+            known.maximum_key = key_of(static_cast<double>(extremes_.maximum));
         }
         if constexpr (kHere)
-            leave_here(known, kPart, minimum_turn_, maximum_turn_);
+            leave_here(known, kPart, extremes_.minimum_turn, extremes_.maximum_turn);
         else
-            leave(known, kPart, minimum_turn_, maximum_turn_);
+            leave(known, kPart, extremes_.minimum_turn, extremes_.maximum_turn);
     }
 
   private:
@@ -205,7 +205,7 @@ class FloatPart {
                 moments_.add(count_, number);
                 ++count_;
                 zeros_ += number == 0 ? 1 : 0;
-                take_extremes(number, number, turn.number);
+                extremes_.add(number, number, turn.number);
             }
         }
     }
@@ -236,28 +236,13 @@ class FloatPart {
         moments_.add(count_, numbers, shift, sums.sum, sums.squares);
         count_ += numbers;
         zeros_ += sums.zeros;
-        take_extremes(sums.minimum, sums.maximum, turn);
-    }
-
-    /// Turns come in logical order, so the first one that has an extreme keeps it.
-    __device__ void take_extremes(Real minimum, Real maximum, unsigned turn) {
-        if (minimum < minimum_) {
-            minimum_ = minimum;
-            minimum_turn_ = turn;
-        }
-        if (maximum > maximum_) {
-            maximum_ = maximum;
-            maximum_turn_ = turn;
-        }
+        extremes_.add(sums.minimum, sums.maximum, turn);
     }
 
     typename MomentsOf<Real>::Type moments_;
-    Real minimum_ = INFINITY;
-    Real maximum_ = -INFINITY;
+    Extremes<Real> extremes_{INFINITY, -INFINITY};
     unsigned count_ = 0;
     unsigned zeros_ = 0;
-    unsigned minimum_turn_ = 0;
-    unsigned maximum_turn_ = 0;
     SpecialCounts specials_;  // not of complex numbers, which need the registers
 };
 

@@ -112,7 +112,7 @@ class Float4Numbers {
         }
         take(sums, turn.groups * kInGroup);
         // Most tensors have both extremes of the dtype, in which case there is nothing to look for.
-        if (maximum_ - minimum_ == 2 * kMost) return;
+        if (extremes_.maximum - extremes_.minimum == 2 * kMost) return;
         Float4Extremes extremes;
 #pragma unroll 1
         for (unsigned k = 0; k < turn.groups; ++k) {
@@ -124,7 +124,7 @@ class Float4Numbers {
                 extremes.add(group[i] >> 16U);
             }
         }
-        take_extremes(extremes.minimum(), extremes.maximum(), turn.number);
+        extremes_.add(extremes.minimum(), extremes.maximum(), turn.number);
     }
 
     __device__ void add_end(const Turn& turn) {
@@ -135,7 +135,7 @@ class Float4Numbers {
             const auto magnitude = static_cast<int>(doubled_numbers(nibble & 7U) & 0xffU);
             const int doubled = nibble > 7 ? -magnitude : magnitude;
             take({doubled, doubled * doubled, doubled == 0 ? 1U : 0U}, 1);
-            take_extremes(doubled, doubled, turn.number);
+            extremes_.add(doubled, doubled, turn.number);
         }
     }
 
@@ -143,17 +143,18 @@ class Float4Numbers {
     template <bool>
     __device__ void finish() const {
         Known known;
-        const std::int64_t sum = sum_ - std::int64_t{count_} * minimum_;
+        const int minimum = extremes_.minimum;
+        const std::int64_t sum = sum_ - std::int64_t{count_} * minimum;
         known.count = count_;
-        known.reference = minimum_ * 0.5;
+        known.reference = minimum * 0.5;
         known.sum = static_cast<double>(sum) * 0.5;
-        known.squares = static_cast<double>(squares_ - (sum_ + sum) * minimum_) * 0.25;
+        known.squares = static_cast<double>(squares_ - (sum_ + sum) * minimum) * 0.25;
         known.zeros = zeros_;
         if (count_ > 0) {
-            known.minimum_key = key_of(minimum_ * 0.5);
-            known.maximum_key = key_of(maximum_ * 0.5);
+            known.minimum_key = key_of(minimum * 0.5);
+            known.maximum_key = key_of(extremes_.maximum * 0.5);
         }
-        leave(known, 0, minimum_turn_, maximum_turn_);
+        leave(known, 0, extremes_.minimum_turn, extremes_.maximum_turn);
     }
 
   private:
@@ -166,16 +167,6 @@ class Float4Numbers {
         squares_ += sums.squares;
         zeros_ += sums.zeros;
     }
-    __device__ void take_extremes(int minimum, int maximum, unsigned turn) {
-        if (minimum < minimum_) {
-            minimum_ = minimum;
-            minimum_turn_ = turn;
-        }
-        if (maximum > maximum_) {
-            maximum_ = maximum;
-            maximum_turn_ = turn;
-        }
-    }
 
     // The compiler does not know that an element has one byte, so it keeps this in a register.
     unsigned table_low_ = kDoubledLow + (shared_job().bytes - 1U);
@@ -183,10 +174,7 @@ class Float4Numbers {
     unsigned zeros_ = 0;
     std::int64_t sum_ = 0;
     std::int64_t squares_ = 0;
-    int minimum_ = kMost + 1;  // while there is no number
-    int maximum_ = -kMost - 1;
-    unsigned minimum_turn_ = 0;
-    unsigned maximum_turn_ = 0;
+    Extremes<int> extremes_{kMost + 1, -kMost - 1};
 };
 
 }  // namespace aoti_dbg::device

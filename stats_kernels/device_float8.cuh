@@ -39,7 +39,7 @@ __device__ inline __half2 decode_e5m2fnuz(unsigned halves) {
 }
 
 template <Float8Format kFormat>
-__device__ void decode_word(unsigned word, __half2 (&pairs)[2]) {
+__device__ void decode_word(unsigned word, __half2* pairs) {
     if constexpr (kFormat == Float8Format::e5m2) {
         pairs[0] = as_pair<__half2>(high_bytes<0>(word));
         pairs[1] = as_pair<__half2>(high_bytes<1>(word));
@@ -68,14 +68,29 @@ __device__ void decode_word(unsigned word, __half2 (&pairs)[2]) {
     }
 }
 
-/// Returns 0xff in each byte that is NaN, for formats whose decoded numbers do not show it.
+/// Replaces the numbers of bytes that are NaN, for formats whose decoded numbers do not show it.
 template <Float8Format kFormat>
-__device__ unsigned nan_bytes(unsigned word) {
+__device__ void show_nan(unsigned word, __half2* pairs) {
     const unsigned bytes =
         kFormat == Float8Format::fnuz ? word ^ 0x80808080U : (word & 0x7f7f7f7fU) ^ 0x7f7f7f7fU;
     const unsigned nonzero = (((bytes & 0x7f7f7f7fU) + 0x7f7f7f7fU) | bytes) & 0x80808080U;
-    return ((nonzero ^ 0x80808080U) >> 7U) * 0xffU;
+    const unsigned nan = ((nonzero ^ 0x80808080U) >> 7U) * 0xffU;
+    pairs[0] = as_pair<__half2>(as_pair<unsigned>(pairs[0]) | __byte_perm(nan, 0, 0x1100));
+    pairs[1] = as_pair<__half2>(as_pair<unsigned>(pairs[1]) | __byte_perm(nan, 0, 0x3322));
 }
+
+/// The pairs of a group, as specials_of_pairs() needs them.
+template <Float8Format kFormat>
+struct Float8Pairs : HalfPairs {
+    static constexpr unsigned kPairs = 8;
+    static __device__ void decode(const unsigned (&group)[4], Pair (&pairs)[kPairs]) {
+#pragma unroll
+        for (unsigned i = 0; i < 4; ++i) {
+            decode_word<kFormat>(group[i], pairs + 2 * i);
+            if constexpr (!kShowsSpecials<kFormat>) show_nan<kFormat>(group[i], pairs + 2 * i);
+        }
+    }
+};
 
 /// The sums of groups.
 struct Float8Sums {
@@ -135,7 +150,7 @@ class Float8Numbers {
             squares_ += static_cast<double>(number) * static_cast<double>(number);
             zeros_ += number == 0 ? 1 : 0;
             ++count_;
-            take_extremes(__float2half2_rn(number), __float2half2_rn(number), turn.number);
+            extremes_.add(number, number, turn.number);
         }
         specials_.add(specials, turn);
     }
@@ -145,7 +160,7 @@ class Float8Numbers {
     __device__ void finish() const {
         specials_.leave(0);
         Known known;
-        const auto minimum = static_cast<double>(minimum_);
+        const auto minimum = static_cast<double>(extremes_.minimum);
         known.count = count_;
         known.reference = minimum;
         known.zeros = zeros_;
@@ -153,9 +168,9 @@ class Float8Numbers {
             known.sum = fma(-static_cast<double>(count_), minimum, sum_);
             known.squares = fma(-minimum, sum_ + known.sum, squares_);
             known.minimum_key = key_of(minimum);
-            known.maximum_key = key_of(static_cast<double>(maximum_));
+            known.maximum_key = key_of(static_cast<double>(extremes_.maximum));
         }
-        leave(known, 0, minimum_turn_, maximum_turn_);
+        leave(known, 0, extremes_.minimum_turn, extremes_.maximum_turn);
     }
 
   private:
@@ -185,42 +200,14 @@ class Float8Numbers {
     __device__ __forceinline__ void add_mixed(const Turn& turn) {
         const __half2 infinity = __float2half2_rn(INFINITY);
         Float8Sums sums;
-        TurnSpecials specials;
-#pragma unroll 1
-        for (unsigned k = turn.groups; k-- > 0;) {
-            PairCount numbers;
-            PairCount positive;
-            PairCount negative;
-            unsigned group[4];
-            words_of(turn.from[k * kBlockThreads], group);
-#pragma unroll
-            for (const unsigned word : group) {
-                __half2 pairs[2];
-                decode_word<kFormat>(word, pairs);
-                if constexpr (!kShowsSpecials<kFormat>) {
-                    const unsigned nan = nan_bytes<kFormat>(word);
-                    pairs[0] = as_pair<__half2>(as_pair<unsigned>(pairs[0]) | __byte_perm(nan, 0, 0x1100));
-                    pairs[1] = as_pair<__half2>(as_pair<unsigned>(pairs[1]) | __byte_perm(nan, 0, 0x3322));
-                }
-#pragma unroll
-                for (const __half2& pair : pairs) {
-                    const auto bits = as_pair<unsigned>(pair);
-                    const unsigned is_finite = __hlt2_mask(__habs2(pair), infinity);
-                    numbers.add(__heq2_mask(pair, pair));
-                    if constexpr (kFormat == Float8Format::e5m2) {
-                        positive.add(__heq2_mask(pair, infinity));
-                        negative.add(__heq2_mask(pair, __hneg2(infinity)));
-                    }
-                    sums.add(as_pair<__half2>(bits & is_finite),
-                             as_pair<__half2>((bits & is_finite) | (0x7c007c00U & ~is_finite)),
-                             as_pair<__half2>((bits & is_finite) | (0xfc00fc00U & ~is_finite)));
-                    sums.add_zeros(pair);
-                }
-            }
-            specials.add(0, kInGroup - numbers.count(), k);
-            specials.add(1, positive.count(), k);
-            specials.add(2, negative.count(), k);
-        }
+        constexpr bool kHasInfinity = kFormat == Float8Format::e5m2;
+        const auto specials = specials_of_pairs<Float8Pairs<kFormat>, kHasInfinity>(turn, [&](__half2 pair) {
+            const unsigned is_finite = __hlt2_mask(__habs2(pair), infinity);
+            const unsigned bits = as_pair<unsigned>(pair) & is_finite;
+            sums.add(as_pair<__half2>(bits), as_pair<__half2>(bits | (0x7c007c00U & ~is_finite)),
+                     as_pair<__half2>(bits | (0xfc00fc00U & ~is_finite)));
+            sums.add_zeros(pair);
+        });
         specials_.add(specials, turn);
         const unsigned finite = turn.groups * kInGroup - specials.count();
         if (finite == 0) return;
@@ -232,26 +219,15 @@ class Float8Numbers {
     }
 
     __device__ void take_extremes(__half2 minima, __half2 maxima, unsigned turn) {
-        const float minimum = fminf(__low2float(minima), __high2float(minima));
-        const float maximum = fmaxf(__low2float(maxima), __high2float(maxima));
-        if (minimum < minimum_) {
-            minimum_ = minimum;
-            minimum_turn_ = turn;
-        }
-        if (maximum > maximum_) {
-            maximum_ = maximum;
-            maximum_turn_ = turn;
-        }
+        extremes_.add(fminf(__low2float(minima), __high2float(minima)),
+                      fmaxf(__low2float(maxima), __high2float(maxima)), turn);
     }
 
     double sum_ = 0;
     double squares_ = 0;
-    float minimum_ = INFINITY;
-    float maximum_ = -INFINITY;
+    Extremes<float> extremes_{INFINITY, -INFINITY};
     unsigned count_ = 0;
     unsigned zeros_ = 0;
-    unsigned minimum_turn_ = 0;
-    unsigned maximum_turn_ = 0;
     SpecialCounts specials_;
 };
 

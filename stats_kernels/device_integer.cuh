@@ -2,6 +2,8 @@
 // integers use a 128-bit sum, in two words of 64 bits, and squares of distances.
 #pragma once
 
+#include <type_traits>
+
 #include "stats_kernels/device_float.cuh"
 
 namespace aoti_dbg::device {
@@ -9,48 +11,15 @@ namespace aoti_dbg::device {
 template <typename T>
 inline constexpr bool kIsSigned = static_cast<T>(-1) < static_cast<T>(0);
 
-/// The extremes of a thread's integers and the turns in which they first occurred.
 template <typename T>
-class IntegerExtremes {
-  public:
-    __device__ void add(bool any_before, T least, T most, unsigned turn) {
-        if (!any_before || least < minimum_) {
-            minimum_ = least;
-            minimum_turn_ = turn;
-        }
-        if (!any_before || most > maximum_) {
-            maximum_ = most;
-            maximum_turn_ = turn;
-        }
+__device__ void leave_integers(Known known, const Extremes<T>& extremes) {
+    using Wide64 = std::conditional_t<kIsSigned<T>, std::int64_t, std::uint64_t>;
+    if (known.count > 0) {
+        known.minimum_key = key_of(static_cast<Wide64>(extremes.minimum));
+        known.maximum_key = key_of(static_cast<Wide64>(extremes.maximum));
     }
-
-    [[nodiscard]] __device__ T minimum() const { return minimum_; }
-
-    __device__ void finish(const Known& known) const {
-        finish(known, [](T number) {
-            if constexpr (kIsSigned<T>)
-                return key_of(static_cast<std::int64_t>(number));
-            else
-                return key_of(static_cast<std::uint64_t>(number));
-        });
-    }
-
-    /// `key` returns the key of the number that an integer stands for.
-    template <typename Key>
-    __device__ void finish(Known known, const Key& key) const {
-        if (known.count > 0) {
-            known.minimum_key = key(minimum_);
-            known.maximum_key = key(maximum_);
-        }
-        leave(known, 0, minimum_turn_, maximum_turn_);
-    }
-
-  private:
-    T minimum_ = 0;
-    T maximum_ = 0;
-    unsigned minimum_turn_ = 0;
-    unsigned maximum_turn_ = 0;
-};
+    leave(known, 0, extremes.minimum_turn, extremes.maximum_turn);
+}
 
 template <typename T>
 __device__ T integer(const unsigned (&words)[kWords], unsigned i) {
@@ -239,27 +208,15 @@ class NarrowIntegers {
         for (unsigned i = 0; i < turn.in_last; ++i) {
             T number = static_cast<T>(bits.next(8 * sizeof(T)));
             if (kBoolean) number = number != 0 ? 1 : 0;
-            add_one(number, turn.number);
+            take(sums_of_one(number), 1, number, number, turn.number);
         }
     }
 
-    __device__ void add_one(T number, unsigned turn) {
-        take(sums_of_one(number), 1, number, number, turn);
-    }
-
+    /// Moves the sums to the minimum in integer arithmetic, which is exact.
     template <bool>
     __device__ void finish() const {
-        extremes_.finish(known());
-    }
-
-    [[nodiscard]] __device__ const IntegerExtremes<T>& extremes() const {
-        return extremes_;
-    }
-
-    /// Returns all but the extremes. Moves the sums to the minimum in integer arithmetic, which is exact.
-    [[nodiscard]] __device__ Known known() const {
         Known known;
-        const auto reference = static_cast<std::int64_t>(extremes_.minimum());
+        const auto reference = static_cast<std::int64_t>(extremes_.minimum);
         const std::int64_t sum = sum_ - static_cast<std::int64_t>(count_) * reference;
         const SignedWide moved = static_cast<SignedWide>(sum_) + sum;
         const auto squares = static_cast<Wide>(static_cast<SignedWide>(squares_) - moved * reference);
@@ -271,14 +228,14 @@ class NarrowIntegers {
         known.zeros = zeros_;
         known.sum_low = static_cast<std::uint64_t>(sum_);
         known.sum_high = sum_ < 0 ? UINT64_MAX : 0;
-        return known;
+        leave_integers(known, extremes_);
     }
 
   private:
     static constexpr unsigned kNumbers = kWords * 4 / sizeof(T);
 
     __device__ void take(const Sums& sums, unsigned numbers, T least, T most, unsigned turn) {
-        extremes_.add(count_ > 0, least, most, turn);
+        extremes_.add(least, most, turn, count_ == 0);
         count_ += numbers;
         sum_ += sums.sum;
         squares_ += (Wide{sums.squares_high} << 64U) + sums.squares;
@@ -289,7 +246,7 @@ class NarrowIntegers {
     unsigned zeros_ = 0;
     std::int64_t sum_ = 0;
     Wide squares_ = 0;
-    IntegerExtremes<T> extremes_;
+    Extremes<T> extremes_{0, 0};
 };
 
 /// Handles int64 and uint64. The sum is exact. Squares are of distances from the first number, which are
@@ -339,7 +296,7 @@ class WideIntegers {
         known.zeros = zeros_;
         known.sum_low = static_cast<std::uint64_t>(total);
         known.sum_high = static_cast<std::uint64_t>(total >> 64U);
-        extremes_.finish(known);
+        leave_integers(known, extremes_);
     }
 
   private:
@@ -372,7 +329,7 @@ class WideIntegers {
     /// Must come before the turn's numbers.
     __device__ void take_extremes(T least, T most, unsigned turn) {
         if (count_ == 0) reference_ = least;
-        extremes_.add(count_ > 0, least, most, turn);
+        extremes_.add(least, most, turn, count_ == 0);
     }
 
     __device__ void take(T number, const Distances& distances) {
@@ -393,7 +350,7 @@ class WideIntegers {
     std::uint64_t low_words_ = 0;
     std::int64_t high_words_ = 0;
     double squares_ = 0;
-    IntegerExtremes<T> extremes_;
+    Extremes<T> extremes_{0, 0};
 };
 
 }  // namespace aoti_dbg::device

@@ -2,6 +2,7 @@
 // memory (result_lines.hpp). Plain structs that both sides read byte by byte.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,8 +39,10 @@ struct DeviceJob {
 };
 static_assert(sizeof(DeviceJob) == 40);
 
-inline constexpr std::uint32_t kMostJobs = 16;
-inline constexpr std::uint32_t kMostDims = 32;
+inline constexpr std::uint32_t kMostJobs = 48;                                 // of a launch
+inline constexpr std::uint32_t kFirstJobStep = std::bit_floor(kMostJobs - 1);  // of a binary search
+inline constexpr std::uint32_t kMostDims = 32;                                 // of a tensor
+inline constexpr std::uint32_t kMostLaunchDims = 96;
 inline constexpr std::uint32_t kBlockThreads = 256;
 /// A patch has as many bytes as a block reads per turn.
 inline constexpr std::uint32_t kPatchColumns = 128;  // indices of the last dimension
@@ -58,7 +61,8 @@ struct StatisticsLaunch {
     std::uint32_t dims = 0;
     std::uint32_t blocks = 0;
     DeviceJob job[kMostJobs];
-    DeviceDim dim[kMostDims];
+    DeviceDim dim[kMostLaunchDims];
 };
+static_assert(sizeof(StatisticsLaunch) <= 4096, "the limit of a kernel's parameters");
 
 }  // namespace aoti_dbg

@@ -185,6 +185,36 @@ class PairCount {
     unsigned sum_ = 0;
 };
 
+/// Counts what is not finite, and passes each pair to `visit`.
+template <typename Kind, bool kHasInfinity, typename Visit>
+__device__ __forceinline__ TurnSpecials specials_of_pairs(const Turn& turn, const Visit& visit) {
+    const auto infinity = Kind::both(INFINITY);
+    TurnSpecials specials;
+#pragma unroll 1
+    for (unsigned k = turn.groups; k-- > 0;) {
+        PairCount numbers;
+        PairCount positive;
+        PairCount negative;
+        unsigned group[4];
+        words_of(turn.from[k * kBlockThreads], group);
+        typename Kind::Pair pairs[Kind::kPairs];
+        Kind::decode(group, pairs);
+#pragma unroll
+        for (const auto& pair : pairs) {
+            numbers.add(__heq2_mask(pair, pair));
+            if constexpr (kHasInfinity) {
+                positive.add(__heq2_mask(pair, infinity));
+                negative.add(__heq2_mask(pair, __hneg2(infinity)));
+            }
+            visit(pair);
+        }
+        specials.add(0, 2 * Kind::kPairs - numbers.count(), k);
+        specials.add(1, positive.count(), k);
+        specials.add(2, negative.count(), k);
+    }
+    return specials;
+}
+
 template <typename Kind, bool kSums>
 __device__ MixedSums<float> paired_mixed_sums(const Turn& turn, float shift) {
     using Pair = typename Kind::Pair;
@@ -195,38 +225,21 @@ __device__ MixedSums<float> paired_mixed_sums(const Turn& turn, float shift) {
     Pair maximum = shifts;
     Pair zeros = zero;
     MixedSums<float> sums;
-#pragma unroll 1
-    for (unsigned k = turn.groups; k-- > 0;) {
-        PairCount numbers;
-        PairCount positive;
-        PairCount negative;
-        unsigned group[4];
-        words_of(turn.from[k * kBlockThreads], group);
-        Pair pairs[Kind::kPairs];
-        Kind::decode(group, pairs);
-#pragma unroll
-        for (unsigned i = 0; i < Kind::kPairs; ++i) {
-            numbers.add(__heq2_mask(pairs[i], pairs[i]));
-            positive.add(__heq2_mask(pairs[i], infinity));
-            negative.add(__heq2_mask(pairs[i], __hneg2(infinity)));
-            if (!kSums) continue;
-            const unsigned is_finite = __hlt2_mask(__habs2(pairs[i]), infinity);
-            const Pair finite = as_pair<Pair>((as_pair<unsigned>(pairs[i]) & is_finite) |
-                                              (as_pair<unsigned>(shifts) & ~is_finite));
-            const float low = Kind::low(finite) - shift;
-            const float high = Kind::high(finite) - shift;
-            sums.finite.sum += low;
-            sums.finite.sum += high;
-            sums.finite.squares = fma(low, low, sums.finite.squares);
-            sums.finite.squares = fma(high, high, sums.finite.squares);
-            minimum = __hmin2(minimum, finite);
-            maximum = __hmax2(maximum, finite);
-            zeros = __hadd2(zeros, __heq2(pairs[i], zero));
-        }
-        sums.specials.add(0, Kind::kNumbers / kGroups - numbers.count(), k);
-        sums.specials.add(1, positive.count(), k);
-        sums.specials.add(2, negative.count(), k);
-    }
+    sums.specials = specials_of_pairs<Kind, true>(turn, [&](Pair pair) {
+        if (!kSums) return;
+        const unsigned is_finite = __hlt2_mask(__habs2(pair), infinity);
+        const Pair finite =
+            as_pair<Pair>((as_pair<unsigned>(pair) & is_finite) | (as_pair<unsigned>(shifts) & ~is_finite));
+        const float low = Kind::low(finite) - shift;
+        const float high = Kind::high(finite) - shift;
+        sums.finite.sum += low;
+        sums.finite.sum += high;
+        sums.finite.squares = fma(low, low, sums.finite.squares);
+        sums.finite.squares = fma(high, high, sums.finite.squares);
+        minimum = __hmin2(minimum, finite);
+        maximum = __hmax2(maximum, finite);
+        zeros = __hadd2(zeros, __heq2(pair, zero));
+    });
     sums.finite.minimum = fminf(Kind::low(minimum), Kind::high(minimum));
     sums.finite.maximum = fmaxf(Kind::low(maximum), Kind::high(maximum));
     sums.finite.zeros = static_cast<unsigned>(Kind::low(zeros) + Kind::high(zeros));

@@ -87,7 +87,7 @@ TensorJob prepare_job(const TensorView& tensor, Requested requested) {
 
 bool add_job(StatisticsLaunch& launch, const TensorJob& prepared, Requested requested, std::uint64_t data,
              std::uint32_t blocks, std::uint64_t lines) {
-    if (launch.jobs >= kMostJobs || kMostDims - launch.dims < prepared.dims.size()) return false;
+    if (launch.jobs >= kMostJobs || kMostLaunchDims - launch.dims < prepared.dims.size()) return false;
     DeviceJob& job = launch.job[launch.jobs++];
     job = prepared.job;
     job.requested = requested;

@@ -359,8 +359,10 @@ __device__ void fetch_job(const StatisticsLaunch& launch) {
     if (threadIdx.x < kWordsOfJob) {
         unsigned number = 0;
 #pragma unroll
-        for (unsigned j = 1; j < kMostJobs; ++j)
-            if (j < launch.jobs && blockIdx.x >= launch.job[j].first_block) number = j;
+        for (unsigned step = kFirstJobStep; step > 0; step /= 2) {
+            const unsigned later = number + step;
+            if (later < launch.jobs && blockIdx.x >= launch.job[later].first_block) number = later;
+        }
         reinterpret_cast<unsigned*>(shared().job_words)[threadIdx.x] =
             reinterpret_cast<const unsigned*>(&launch.job[number])[threadIdx.x];
     }

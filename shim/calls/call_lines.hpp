@@ -9,6 +9,9 @@
 
 #include "binary/function_lines.hpp"
 
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
 namespace aoti_dbg {
 
 struct LoadedObject;
@@ -40,3 +43,5 @@ struct CallLine {
 CallLine line_of_call(ThreadState& state, const OpenCall& call);
 
 }  // namespace aoti_dbg
+
+#pragma GCC visibility pop

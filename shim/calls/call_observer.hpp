@@ -8,13 +8,16 @@
 #include <cstdint>
 #include <span>
 
+#include "shim/calls/thread_state.hpp"
+
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
 namespace aoti_dbg {
 
 struct Inspected;
 struct LoadedObject;
-struct OpenCall;
 class Parts;
-struct ThreadState;
 
 /// The functions of an observer that calls run. A feature that is off has none.
 struct CallMoments {
@@ -27,6 +30,9 @@ struct CallMoments {
     bool after_requested = false;
     bool unwind = false;
     bool end_run = false;
+    // False if before() or after() does nothing for a launch that came through a driver hook.
+    bool before_hooked = true;
+    bool after_hooked = true;
 };
 
 /// One object per feature, shared by all threads. Its per-thread data is in ThreadState.
@@ -37,15 +43,15 @@ class CallObserver {
 
     /// Runs for every call, even one that is not selected, if any feature inspects tensors. Finds what the
     /// other observers need to know about the call.
-    virtual void identify(ThreadState& /*state*/, OpenCall& /*call*/) const {}
+    virtual void identify(ThreadState& state, OpenCall& call) const;
     /// The call is not selected and not recorded. If it is a skipped run, observers do not see its calls
     /// either.
-    virtual void skip(ThreadState& /*state*/, const OpenCall& /*call*/) const {}
+    virtual void skip(ThreadState& state, const OpenCall& call) const;
     /// The call is about to start. It becomes the innermost call afterwards. It is recorded if `call.record`
     /// is not null. A call that is not selected gets here, too, if the options follow such calls.
-    virtual void before(ThreadState& /*state*/, OpenCall& /*call*/) const {}
+    virtual void before(ThreadState& state, OpenCall& call) const;
     /// The call returned. It is no longer the innermost one.
-    virtual void after(ThreadState& /*state*/, OpenCall& /*call*/, std::int32_t /*result*/) const {}
+    virtual void after(ThreadState& state, OpenCall& call, std::int32_t result) const;
     /// An exception unwound the call, which is still the innermost one. The thread's stack now ends at
     /// `frame`.
     virtual void unwind(ThreadState& /*state*/, OpenCall& /*call*/, std::uintptr_t /*frame*/) const {}
@@ -80,10 +86,25 @@ class ObserverList {
 };
 
 struct ActiveObservers {
-    bool describes_early = false;  // identify() or skip() needs what is known about the call
-    ObserverList before_unrequested,
-        after_unrequested;  // first, because most recorded calls are of this kind
+    bool describes_early = false;              // identify() or skip() needs what is known about the call
+    ObserverList before_hooked, after_hooked;  // launches that are not requested
+    ObserverList before_unrequested, after_unrequested;
     ObserverList identify, skip, before, after, unwind, end_run;
+
+    [[nodiscard]] const ObserverList& before_of(const OpenCall& call) const {
+        if (call.is_requested) return before;
+        return is_hooked_launch(call) ? before_hooked : before_unrequested;
+    }
+    [[nodiscard]] const ObserverList& after_of(const OpenCall& call) const {
+        if (call.is_requested) return after;
+        return is_hooked_launch(call) ? after_hooked : after_unrequested;
+    }
+
+  private:
+    /// A launch of a Python wrapper has values.
+    static bool is_hooked_launch(const OpenCall& call) {
+        return ring::is_launch(call.kind) && call.passage.values == nullptr;
+    }
 };
 
 /// Inline, because every call reads it. Empty until activate_call_observers().
@@ -94,3 +115,5 @@ inline const ActiveObservers& active_observers() {
 void activate_call_observers();
 
 }  // namespace aoti_dbg
+
+#pragma GCC visibility pop

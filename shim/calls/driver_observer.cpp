@@ -30,6 +30,7 @@ void activate_driver_observers() {
     unsigned observers = g_driver_observers.before[static_cast<std::size_t>(event.kind)];
     for (; observers != 0; observers &= observers - 1) {
         const auto i = static_cast<std::size_t>(std::countr_zero(observers));
+        kept_[i] = {};
         g_driver_observers.entries[i]->before(event, kept_[i]);
     }
 }

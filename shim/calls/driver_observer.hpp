@@ -12,6 +12,9 @@
 #include "shim/calls/driver_event.hpp"
 #include "shim/calls/skipped_runs.hpp"
 
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
 namespace aoti_dbg {
 
 /// What an observer keeps of one driver call from before() to after().
@@ -60,6 +63,11 @@ struct ActiveDriverObservers {
     std::array<std::uint8_t, kDriverKinds> after{};
 };
 extern ActiveDriverObservers g_driver_observers;
+/// True if an observer sees calls of this kind.
+inline bool is_kind_observed(DriverKind kind) {
+    const auto place = static_cast<std::size_t>(kind);
+    return g_driver_observers.before[place] != 0;  // after() sees a part of these
+}
 /// True if an observer may need driver calls even outside of inspected runs.
 inline bool is_every_driver_call_observed() {
     if (g_driver_observers.count.load(std::memory_order_acquire) == 0) return false;
@@ -81,7 +89,8 @@ class ObservedDriverCall {
     /// Returns the result.
     template <typename Result>
     Result end(Result result) const {
-        after(static_cast<std::int32_t>(result));
+        if (g_driver_observers.after[static_cast<std::size_t>(event_.kind)] != 0)
+            after(static_cast<std::int32_t>(result));
         return result;
     }
 
@@ -89,7 +98,9 @@ class ObservedDriverCall {
     void after(std::int32_t result) const;
 
     const DriverEvent& event_;
-    std::array<KeptByObserver, kMostDriverObservers> kept_{};
+    std::array<KeptByObserver, kMostDriverObservers> kept_;  // those of the observers that saw the call
 };
 
 }  // namespace aoti_dbg
+
+#pragma GCC visibility pop

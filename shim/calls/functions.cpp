@@ -13,6 +13,9 @@
 #include "shim/runtime/process.hpp"
 
 namespace aoti_dbg {
+
+std::atomic<std::uint64_t> g_functions_epoch{1};
+
 namespace {
 
 struct LearnedFunction {
@@ -25,9 +28,6 @@ struct Registry {
     std::unordered_map<const void*, std::string>
         cubins;  // module -> file name of its image, without folder and extension
 };
-
-// Forgetting or learning a name increments this. Threads look up names from an older epoch again.
-std::atomic<std::uint64_t> g_epoch{1};
 
 Registry& registry() {
     static auto* instance = new Registry;
@@ -98,7 +98,7 @@ void learn_function(const void* function, const void* owner, std::string_view sy
         model == ring::kNoModel ? name_of_symbol(symbol) : launched_kernel_name(model, cubin, symbol);
     const std::lock_guard lock(wiped_page().functions_mutex);
     registry().functions[function] = LearnedFunction{name, owner};
-    g_epoch.fetch_add(1, std::memory_order_release);
+    g_functions_epoch.fetch_add(1, std::memory_order_release);
 }
 
 void learn_same(const void* function, const void* kernel) {
@@ -106,7 +106,7 @@ void learn_same(const void* function, const void* kernel) {
     auto& functions = registry().functions;
     if (const auto found = functions.find(kernel); found != functions.end())
         functions[function] = found->second;
-    g_epoch.fetch_add(1, std::memory_order_release);
+    g_functions_epoch.fetch_add(1, std::memory_order_release);
 }
 
 void forget_owner(const void* owner) {
@@ -116,21 +116,19 @@ void forget_owner(const void* owner) {
         return entry.second.owner == owner || entry.second.owner == nullptr;
     });
     all.cubins.erase(owner);
-    g_epoch.fetch_add(1, std::memory_order_release);
+    g_functions_epoch.fetch_add(1, std::memory_order_release);
 }
 
 void forget_all() {
     const std::lock_guard lock(wiped_page().functions_mutex);
     registry().functions.clear();
     registry().cubins.clear();
-    g_epoch.fetch_add(1, std::memory_order_release);
+    g_functions_epoch.fetch_add(1, std::memory_order_release);
 }
 
-[[gnu::hot]] const Name* function_name(ThreadState& state, const void* function) {
-    const std::uint64_t epoch = g_epoch.load(std::memory_order_acquire);
-    const auto number = reinterpret_cast<std::uintptr_t>(function);
-    CachedFunction& cached = state.functions[(number >> 4 ^ number >> 10) % state.functions.size()];
-    if (cached.function == function && cached.epoch == epoch) return cached.name;
+const Name* look_up_function_name(ThreadState& state, const void* function) {
+    const std::uint64_t epoch = g_functions_epoch.load(std::memory_order_acquire);
+    CachedFunction& cached = state.functions[place_of_function(function)];
     cached = {function, epoch, look_up(function)};
     return cached.name;
 }

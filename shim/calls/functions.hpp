@@ -3,12 +3,18 @@
 // another function, so names are forgotten with their module, library or context.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <string_view>
+
+#include "shim/calls/thread_state.hpp"
+
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
 
 namespace aoti_dbg {
 
 struct Name;
-struct ThreadState;
 
 /// `path` is the file that the module was loaded from.
 void learn_module(const void* module, std::string_view path);
@@ -20,7 +26,19 @@ void learn_same(const void* function, const void* kernel);
 void forget_owner(const void* owner);
 void forget_all();
 
+/// Forgetting or learning a name increments this. Threads look up names from an older epoch again.
+extern std::atomic<std::uint64_t> g_functions_epoch;
 /// Never returns null.
-const Name* function_name(ThreadState& state, const void* function);
+const Name* look_up_function_name(ThreadState& state, const void* function);
+/// Does the same. Inline, because every launch needs it.
+inline const Name* function_name(ThreadState& state, const void* function) {
+    const CachedFunction& cached = state.functions[place_of_function(function)];
+    if (cached.function == function && cached.epoch == g_functions_epoch.load(std::memory_order_acquire))
+        [[likely]]
+        return cached.name;
+    return look_up_function_name(state, function);
+}
 
 }  // namespace aoti_dbg
+
+#pragma GCC visibility pop

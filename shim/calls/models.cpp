@@ -19,6 +19,7 @@
 #include "shim/calls/model_evidence.hpp"
 #include "shim/calls/parts.hpp"
 #include "shim/calls/session.hpp"
+#include "shim/calls/thread_state.hpp"
 #include "shim/runtime/deadline_lock.hpp"
 #include "shim/runtime/loaded_object.hpp"
 #include "shim/runtime/names.hpp"
@@ -348,9 +349,10 @@ std::uint16_t model_at(const void* address) {
     return ring::kNoModel;
 }
 
-[[gnu::hot]] bool is_in_model(std::uint16_t number, const void* address) {
-    const Model* model = model_with(number);
-    return model != nullptr && model->object.contains(reinterpret_cast<std::uintptr_t>(address));
+ModelCode code_of_model(std::uint16_t number) {
+    const Model* const model = model_with(number);
+    if (model == nullptr) return {number, 0, 0};
+    return {number, model->object.low, model->object.high - model->object.low};
 }
 
 std::string model_path(std::uint16_t number) {

@@ -9,6 +9,7 @@
 
 namespace aoti_dbg {
 
+struct ModelCode;
 struct Name;
 class Parts;
 
@@ -31,8 +32,8 @@ void find_linked_models();
 /// Returns the model whose code contains `address`, or kNoModel.
 std::uint16_t model_at(const void* address);
 
-/// Returns true if `address` is in that model's code. Takes no lock.
-bool is_in_model(std::uint16_t model, const void* address);
+/// Returns where a model's code is. `bytes` is 0 if it has none. Takes no lock.
+ModelCode code_of_model(std::uint16_t model);
 
 /// Returns the path of the model's file, or "" if the model is unloaded.
 std::string model_path(std::uint16_t model);

@@ -43,12 +43,19 @@ class Parts {
 
     /// Creates the part if there is none.
     template <typename Part>
-    Part& get() {
+    [[gnu::always_inline]] Part& get() {
         Part* const known = find<Part>();
-        return known != nullptr ? *known : add(std::make_unique<Part>());
+        if (known != nullptr) [[likely]]
+            return *known;
+        return add_new<Part>();
     }
 
   private:
+    template <typename Part>
+    [[gnu::noinline]] Part& add_new() {
+        return add(std::make_unique<Part>());
+    }
+
     // Each call looks up several parts, so each type gets a number when its first part is added. No type has
     // number 0.
     static constexpr std::size_t kMostTypes = 64;

@@ -42,10 +42,10 @@ struct Passage {
     void* const* parameters = nullptr;
     const CUlaunchConfig_st* shape = nullptr;  // of a launch
     bool is_cooperative = false;
+    bool is_serialized = false;  // could overlap its predecessor, if no completion marker came between them
     const PassedValues* values = nullptr;
     /// True for a run whose inputs and outputs are known.
     [[nodiscard]] bool has_ends() const { return frame != nullptr || values != nullptr; }
-    bool is_serialized = false;  // could overlap its predecessor, if no completion marker came between them
     [[nodiscard]] bool any() const { return slot != nullptr || parameters != nullptr || values != nullptr; }
 };
 

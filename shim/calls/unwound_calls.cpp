@@ -6,11 +6,6 @@
 
 namespace aoti_dbg {
 
-// Reads the word even though its frame may be gone. That is intentional.
-__attribute__((no_sanitize_address)) bool is_overwritten(const OpenCall& call) {
-    return __atomic_load_n(call.cookie.get(), __ATOMIC_RELAXED) != call.mark;
-}
-
 std::uint32_t open_depth(const ThreadState& state, std::uintptr_t stack) {
     const auto is_own = [&state](std::uintptr_t address) {
         return address >= state.stack_low && address < state.stack_high;
@@ -22,8 +17,9 @@ std::uint32_t open_depth(const ThreadState& state, std::uintptr_t stack) {
         if (!is_own(call.frame)) break;
         // Stacks grow downwards.
         const bool is_gone = stack != 0 && call.frame <= stack;
-        const bool has_cookie = is_own(reinterpret_cast<std::uintptr_t>(call.cookie.get()));
-        if (!is_gone && !(has_cookie && is_overwritten(call))) break;
+        const std::uint64_t* const cookie = call.cookie;
+        const bool has_cookie = is_own(reinterpret_cast<std::uintptr_t>(cookie));
+        if (!is_gone && !(has_cookie && is_overwritten(cookie, call.mark))) break;
     }
     return depth;
 }

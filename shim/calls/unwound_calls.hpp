@@ -4,13 +4,16 @@
 
 #include <cstdint>
 
+#include "shim/calls/thread_state.hpp"
+
 namespace aoti_dbg {
 
-struct OpenCall;
-struct ThreadState;
-
-/// Returns true if the call's cookie was overwritten. The cookie must be readable.
-bool is_overwritten(const OpenCall& call);
+/// Returns true if the cookie of a call, which has this mark, was overwritten. The cookie must be readable.
+/// Reads the word even though its frame may be gone, which is intentional.
+__attribute__((no_sanitize_address)) inline bool is_overwritten(const std::uint64_t* cookie,
+                                                                std::uint64_t mark) {
+    return __atomic_load_n(cookie, __ATOMIC_RELAXED) != mark;
+}
 
 /// Returns how many open calls the thread can still be inside of at stack pointer `stack`. Calls beyond that
 /// were unwound. If `stack` is 0 (unknown), only overwritten cookies count.

@@ -52,7 +52,7 @@ std::string scalar_of(const CallArgument& found, std::span<const std::uint32_t> 
         if (type == "fp32" || type == "f32") return python_real(number_at<float>(at));
         if (type == "fp64" || type == "f64") return python_real(number_at<double>(at));
     }
-    return std::string(found.text.view());
+    return std::string(text_of(found.value).view());
 }
 
 std::string op_of(const OpenCall& call, const SitePlan* plan) {

@@ -15,7 +15,7 @@
 namespace aoti_dbg {
 
 CallMoments CheckObserver::moments() const {
-    return {.before = checking(), .after = checking(), .unwind = checking()};
+    return {.before = checking(), .after = checking(), .unwind = checking(), .after_hooked = false};
 }
 
 void CheckObserver::model_loads(const LoadedObject& /*object*/, Parts& parts, Inspected& inspected) const {

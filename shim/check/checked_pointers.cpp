@@ -38,23 +38,31 @@ PointerFacts facts_of(const DriverApi& api, std::uint64_t address, CUdevice devi
 
 }  // namespace
 
-[[gnu::hot]] std::vector<std::uint64_t>& CheckedPointers::right_ones(std::uint16_t model,
-                                                                     const ModelChecks& checks) {
+int current_device() {
+    const DriverApi* const api = driver_api();
+    CUdevice device = kNoDevice;
+    return api != nullptr && api->cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : kNoDevice;
+}
+
+void CheckedPointers::find_right_ones(std::uint16_t model, const ModelChecks& checks) {
     std::vector<std::uint64_t>& right = right_ones_[model];
     if (right.size() < checks.pointers()) right.resize(checks.pointers());
-    return right;
+    last_model_ = model;
+    last_right_ = right.data();
 }
 
-bool CheckedPointers::is_in_range(std::uint64_t address, int device) const {
-    return std::any_of(ranges_.begin(), ranges_.end(), [=](const Range& range) {
-        return range.device == device && range.begin <= address && address < range.end;
+bool CheckedPointers::is_in_range(std::uint64_t address, int device) {
+    const auto found = std::find_if(ranges_.begin(), ranges_.end(), [=](const Range& range) {
+        return range.device == device && address - range.begin < range.bytes;
     });
+    if (found == ranges_.end()) return false;
+    last_range_ = static_cast<std::size_t>(found - ranges_.begin());
+    return true;
 }
 
-[[gnu::hot]] std::optional<Mismatch> CheckedPointers::ask(std::uint64_t address, std::uint32_t alignment) {
-    const DriverApi* api = driver_api();
-    CUdevice device = 0;
-    if (api == nullptr || api->cuCtxGetDevice(&device) != CUDA_SUCCESS) return std::nullopt;
+std::optional<Mismatch> CheckedPointers::ask(std::uint64_t address, std::uint32_t alignment, int device) {
+    const DriverApi* const api = driver_api();
+    if (api == nullptr || device == kNoDevice) return std::nullopt;
     PointerFacts facts{true, device, device, true};
     if (!is_in_range(address, device)) {
         const RelaxedCapture relaxed(*api);
@@ -62,7 +70,7 @@ bool CheckedPointers::is_in_range(std::uint64_t address, int device) const {
         if (facts.is_known && !compare_pointer(address, 0, facts)) {
             const auto begin = asked<CUdeviceptr>(*api, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address);
             const auto bytes = asked<std::size_t>(*api, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address);
-            if (begin && bytes) ranges_[next_range_++ % kRanges] = {*begin, *begin + *bytes, device};
+            if (begin && bytes) ranges_[next_range_++ % kRanges] = {*begin, *bytes, device};
         }
     }
     return compare_pointer(address, alignment, facts);

@@ -182,24 +182,36 @@ void check_run(ThreadState& state, MeasuredModel* model, const OpenCall& run) {
     if (own.views_at_hand->are_sound()) pass_by(SlotRole::view);
 }
 
+namespace {
+
+/// Reports what is wrong with a pointer of a launch. Returns false if nothing is.
+[[gnu::noinline]] bool is_wrong(ThreadState& state, const MeasuredModel& model, const OpenCall& call,
+                                const ModelChecks::LaunchPointer& pointer, std::optional<Mismatch> wrong) {
+    if (!wrong) return false;
+    Finding finding = finding_at(state, call);
+    add_site(model.site(call.site)->facts, finding);
+    add_tensor(*pointer.argument, nullptr, finding);
+    report_mismatch(std::move(finding), std::move(*wrong));
+    return true;
+}
+
+}  // namespace
+
 [[gnu::hot]] void check_launch(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
     const std::span<const ModelChecks::LaunchPointer> pointers = checks_of(model).pointers_at(call.site);
-    if (pointers.empty()) return;
+    if (pointers.begin() == pointers.end()) return;
     CheckedPointers& checked = own_part(state).pointers;
-    std::vector<std::uint64_t>& right = checked.right_ones(call.model, checks_of(model));
+    std::uint64_t* const right = checked.right_ones(call.model, checks_of(model));
+    int device = kNoDevice;
     for (const ModelChecks::LaunchPointer& pointer : pointers) {
         const auto address = *static_cast<const std::uint64_t*>(call.passage.parameters[pointer.parameter]);
         // A tensor without elements may have no memory.
         if (address == right[pointer.place] || address == 0) continue;
-        std::optional<Mismatch> wrong = checked.ask(address, pointer.alignment);
-        if (!wrong) {
+        if (device == kNoDevice) device = current_device();
+        if (device == kNoDevice) return;
+        if (checked.is_right(address, pointer.alignment, device) ||
+            !is_wrong(state, model, call, pointer, checked.ask(address, pointer.alignment, device)))
             right[pointer.place] = address;
-            continue;
-        }
-        Finding finding = finding_at(state, call);
-        add_site(model.site(call.site)->facts, finding);
-        add_tensor(*pointer.argument, nullptr, finding);
-        report_mismatch(std::move(finding), std::move(*wrong));
     }
 }
 

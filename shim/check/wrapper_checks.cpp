@@ -131,7 +131,7 @@ void check_passed(ThreadState& state, const MeasuredModel& model, const OpenCall
         if (!has_tensor(own, i, When::before, 0) || !accesses(*plan, own.found[i])) continue;
         std::optional<Mismatch> wrong = wrong_storage(*tensor.facts);
         if (!wrong && plan->site->kind == SiteKind::triton && tensor.address != 0)
-            wrong = state.parts.get<CheckedPointers>().ask(tensor.address, 0);
+            wrong = state.parts.get<CheckedPointers>().ask(tensor.address, 0, current_device());
         if (!wrong) continue;
         Finding finding = finding_of(state, call);
         add_site(plan->facts, finding);

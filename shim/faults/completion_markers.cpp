@@ -139,13 +139,13 @@ std::uint8_t mark_launch(CompletionMarkers& markers, ThreadState& state, std::ui
 }
 
 void note_result(Session& session, std::int32_t result) {
-    if (!ends_context(result)) return;
+    if (result == CUDA_SUCCESS || !ends_context(result)) return;
     if (CompletionMarkers* const markers = present_markers(session); markers != nullptr)
         markers->note_failure(result);
 }
 
 void note_unrecorded_result(std::int32_t result) {
-    if (!g_marking || !ends_context(result) || !observing()) return;
+    if (!g_marking || result == CUDA_SUCCESS || !ends_context(result) || !observing()) return;
     if (Session* const session = wiped_page().session.load(std::memory_order_acquire); session != nullptr)
         note_result(*session, result);
 }

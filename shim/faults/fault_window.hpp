@@ -12,6 +12,9 @@
 
 #include "shim/runtime/clock.hpp"
 
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
 namespace aoti_dbg {
 
 extern std::atomic<bool> g_watches_window;
@@ -111,3 +114,5 @@ auto wait_through_fault(Again again) {
 }
 
 }  // namespace aoti_dbg
+
+#pragma GCC visibility pop

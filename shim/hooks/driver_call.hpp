@@ -8,6 +8,7 @@
 
 #include "base/errno_keeper.hpp"
 #include "serializer/flight_ring_format.hpp"
+#include "shim/calls/calls.hpp"
 #include "shim/calls/passage.hpp"
 #include "shim/runtime/launch_count.hpp"
 #include "shim/runtime/process.hpp"
@@ -19,8 +20,6 @@
 namespace aoti_dbg {
 
 class CompletionMarkers;
-struct Name;
-struct ThreadState;
 
 /// Where a hook was called.
 struct Caller {
@@ -28,22 +27,44 @@ struct Caller {
     const void* address = nullptr;
 };
 
-/// Records one driver call from here to end().
-class DriverCall {
+/// Records one launch from begin_record() to end().
+class LaunchCall {
   public:
-    /// A call without a label gets the function's name.
-    /// `launch` has the function and its parameters, if there are any.
-    DriverCall(ring::CallKind kind, const char* label, CUstream stream, const Passage& launch, Caller by);
-    CUresult end(CUresult result);
+    /// `launch` has the function and its parameters. `frame` is the caller's stack pointer.
+    LaunchCall(ring::CallKind kind, CUstream stream, const Passage& launch, std::uintptr_t frame) {
+        start_.kind = kind;
+        start_.frame = frame;
+        start_.stream = reinterpret_cast<std::uintptr_t>(stream);
+        start_.passage = launch;
+    }
+    /// `caller` is the address that the call returns to.
+    void begin_record(const void* caller);
+    /// Returns the result.
+    CUresult end(CUresult result) {
+        if (result != CUDA_SUCCESS) take_back(start_.launch);
+        if (begun_ && observing()) end_record(result);
+        return result;
+    }
 
   private:
-    void begin(ring::CallKind kind, const char* label, const Passage& launch, const void* caller);
-    [[nodiscard]] CompletionMarkers* markers_of(ThreadState& state) const;
+    void begin(const void* caller);
+    void end_record(CUresult result);
+    [[nodiscard]] CUstream stream() const { return reinterpret_cast<CUstream>(start_.stream); }
 
-    CUstream stream_;
+    CallStart start_;
+    CompletionMarkers* markers_ = nullptr;  // null: the launch gets no markers
+    bool begun_ = false;
+};
+
+/// Records one call that matters to a report of a crash, from here to end().
+class LifecycleCall {
+  public:
+    LifecycleCall(const char* label, Caller by);
+    /// Returns the result.
+    [[nodiscard]] CUresult end(CUresult result) const;
+
+  private:
     std::uintptr_t frame_;
-    bool is_launch_;
-    LaunchNumber launch_;
     bool begun_ = false;
 };
 
@@ -53,7 +74,7 @@ CUresult forward_lifecycle(const char* label, Caller by, Arguments... arguments)
     auto* const real = real_function<kHook>();
     if (real == nullptr) return kNoDriver;
     if (!observing()) return real(arguments...);
-    DriverCall call(ring::CallKind::lifecycle, label, nullptr, Passage{}, by);
+    const LifecycleCall call(label, by);
     return call.end(real(arguments...));
 }
 

@@ -99,6 +99,7 @@ struct UnlessAborting {
 template <auto kHook, typename How, typename Describe, typename... Arguments>
 [[gnu::noinline]] CUresult call_observed(decltype(kHook) real, Describe describe, Arguments... arguments) {
     DriverEvent event = describe();
+    if (!is_kind_observed(event.kind)) return How::call([&] { return real(arguments...); });
     event.hook = hook_of<kHook>();
     const ObservedDriverCall observed(event);
     return observed.end(How::call([&] { return real(arguments...); }));

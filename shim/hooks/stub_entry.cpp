@@ -45,24 +45,27 @@ void toggle_run(ThreadState& state, const Slot& slot, bool enabled) {
 }
 
 bool is_besides_calls(SlotRole role) {
-    return role == SlotRole::pointer || role == SlotRole::view || role == SlotRole::made ||
-           role == SlotRole::freed;
+    return role == SlotRole::pointer || role == SlotRole::view || role == SlotRole::freed;
 }
 
-/// Returns true if the call must be inspected again after it returns.
-[[gnu::hot]] bool look_besides_calls(const Slot& slot, const StubFrame& frame) {
+[[gnu::hot]] void look_besides_calls(const Slot& slot, const StubFrame& frame) {
     ThreadState* const state = thread_state_if_any();
     const auto* const tensor = reinterpret_cast<TensorHandle>(frame.integer(0));
     if (slot.role == SlotRole::freed) {
         if (state != nullptr) note_tensor_freed(*state, tensor);
-        return false;
+        return;
     }
     MeasuredModel* const model = measured_model(slot.model);
-    if (model == nullptr) return false;
-    if (slot.role == SlotRole::pointer) note_pointer(state, *model, tensor);
-    if (state == nullptr) return false;
-    if (slot.role == SlotRole::view) check_view(*state, *model, frame);
-    return slot.role == SlotRole::made && innermost_run(*state) != nullptr;
+    if (model == nullptr) return;
+    if (slot.role == SlotRole::pointer) return note_pointer(state, *model, tensor);
+    if (state != nullptr) check_view(*state, *model, frame);
+}
+
+void note_created(ThreadState& state, const Slot& slot, const StubFrame& frame) {
+    const OpenCall* const run = innermost_run(state);
+    const bool is_of_run = run != nullptr && run->model == slot.model && run->measured != nullptr;
+    const MeasuredModel* const model = is_of_run ? run->measured : measured_model(slot.model);
+    if (model != nullptr) note_created_tensor(state, *model, frame);
 }
 
 bool is_explained() {
@@ -92,7 +95,10 @@ const Name* name_by_arguments(ThreadState& state, const Slot& slot, const StubFr
     const StubTarget jump{slot.real, -1};
     const StubTarget watched{slot.real, slot.stack_words};
     if (slot.role == SlotRole::mark) return jump;
-    if (is_besides_calls(slot.role)) return look_besides_calls(slot, frame) ? watched : jump;
+    if (is_besides_calls(slot.role)) {
+        look_besides_calls(slot, frame);
+        return jump;
+    }
     if (slot.role == SlotRole::last_error) return is_explained() ? watched : jump;
     ThreadState* const state = thread_state();
     if (state == nullptr) return jump;
@@ -103,6 +109,11 @@ const Name* name_by_arguments(ThreadState& state, const Slot& slot, const StubFr
         return python::begin_wrapper_run(*state, slot, frame) ? watched : jump;
     toggle_run(*state, slot, frame.integer(0) != 0);
     return jump;
+}
+
+bool is_in_run() {
+    ThreadState* const state = thread_state_if_any();
+    return state != nullptr && innermost_run(*state) != nullptr;
 }
 
 bool is_call(SlotRole role) {
@@ -135,16 +146,22 @@ static_assert(SlotRole::call < SlotRole::run && SlotRole::proxy < SlotRole::run 
 [[gnu::hot]] void after(ThreadState& state, const Slot& slot, StubFrame& frame) {
     if (slot.role == SlotRole::call) [[likely]]
         return end_call(state, frame.address(), static_cast<std::int32_t>(frame.results[0]));
-    if (slot.role == SlotRole::made) {
-        const MeasuredModel* const model = measured_model(slot.model);
-        if (model != nullptr) note_created_tensor(state, *model, frame);
-        return;
-    }
+    if (slot.role == SlotRole::made) return note_created(state, slot, frame);
     if (slot.role == SlotRole::last_error) return explain_last_error(state, frame);
     if (slot.role == SlotRole::python_run) return python::end_wrapper_run(state, frame);
     const std::uint64_t run = slot.role == SlotRole::run ? mark_of_run(state, frame.address()) : 0;
     end_call(state, frame.address(), static_cast<std::int32_t>(frame.results[0]));
     if (run != 0) fail_marked_run(state, run, slot, frame);
+}
+
+[[gnu::hot, gnu::noinline]] StubTarget before_guarded(const Slot& slot, StubFrame& frame) {
+    const ErrnoKeeper errno_keeper;
+    try {
+        return before(slot, frame);
+    } catch (...) {
+        switch_off("out of memory while recording a call");
+        return {slot.real, -1};
+    }
 }
 
 }  // namespace
@@ -155,13 +172,10 @@ extern "C" {
 __attribute__((visibility("hidden"), hot)) aoti_dbg::StubTarget aoti_dbg_before(std::uint64_t number,
                                                                                 aoti_dbg::StubFrame* frame) {
     const aoti_dbg::Slot& slot = aoti_dbg::slot_at(number);
-    const aoti_dbg::ErrnoKeeper errno_keeper;
-    try {
-        return aoti_dbg::before(slot, *frame);
-    } catch (...) {
-        aoti_dbg::switch_off("out of memory while recording a call");
-        return {slot.real, -1};
-    }
+    // The tensor is inspected after the call. This touches neither errno nor memory.
+    if (slot.role == aoti_dbg::SlotRole::made)
+        return {slot.real, aoti_dbg::observing() && aoti_dbg::is_in_run() ? slot.stack_words : -1};
+    return aoti_dbg::before_guarded(slot, *frame);
 }
 
 __attribute__((visibility("hidden"), hot)) void aoti_dbg_after(std::uint64_t number,

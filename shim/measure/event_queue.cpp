@@ -22,17 +22,21 @@ const char* text_of(WhyNot why) {
 
 bool EventQueue::put(const SeenCall& call, SeenArguments& arguments) {
     const std::lock_guard lock(mutex_);
+    SeenArguments& all = coming_.arguments;
     if (coming_.calls.capacity() == 0) {
         coming_.calls.reserve(kMostCalls);
-        coming_.arguments.reserve(kMostArguments);
-        coming_.scalars.reserve(kMostArguments);
+        all.list.reserve(kMostArguments);
+        all.scalars.reserve(kMostArguments);
     }
-    const bool fits = coming_.calls.size() < kMostCalls &&
-                      coming_.arguments.size() + arguments.list.size() <= kMostArguments;
+    const bool fits =
+        coming_.calls.size() < kMostCalls && all.list.size() + arguments.list.size() <= kMostArguments;
     if (!fits) return false;
-    for (SeenArgument& argument : arguments.list)
-        coming_.arguments.push_back(std::move(argument));
-    coming_.scalars.insert(coming_.scalars.end(), arguments.scalars.begin(), arguments.scalars.end());
+    // The only step that may allocate, and throw, is first: then no argument of the queue refers to a lost
+    // result.
+    for (std::unique_ptr<MeasuredOnHost>& measured : arguments.on_host)
+        all.on_host.push_back(std::move(measured));
+    all.list.insert(all.list.end(), arguments.list.begin(), arguments.list.end());
+    all.scalars.insert(all.scalars.end(), arguments.scalars.begin(), arguments.scalars.end());
     coming_.calls.push_back({call, static_cast<std::uint32_t>(arguments.list.size()),
                              static_cast<std::uint32_t>(arguments.scalars.size())});
     puts_.store(puts_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -44,15 +48,14 @@ EventQueue::Taken EventQueue::peek() const {
     if (next_call_ == going_.calls.size()) return {};
     const Entry& entry = going_.calls[next_call_];
     return {&entry.call,
-            {going_.arguments.data() + next_argument_, entry.arguments},
-            {going_.scalars.data() + next_scalar_, entry.scalars}};
+            {going_.arguments.list.data() + next_argument_, entry.arguments},
+            {going_.arguments.scalars.data() + next_scalar_, entry.scalars}};
 }
 
 EventQueue::Taken EventQueue::take() {
     if (next_call_ == going_.calls.size()) {
         going_.calls.clear();
         going_.arguments.clear();
-        going_.scalars.clear();
         next_call_ = next_argument_ = next_scalar_ = 0;
         const std::lock_guard lock(mutex_);
         std::swap(coming_, going_);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "base/cache_line.hpp"
@@ -32,23 +33,25 @@ struct SeenArgument {
     const ArgumentFacts* facts = nullptr;
     const SeenFacts* tensor = nullptr;  // null for a scalar
     std::uint64_t address = 0;
-    std::unique_ptr<MeasuredOnHost> on_host;
-    Measurement measurement;   // on the device, if there is a Gpu and no `on_host`
-    std::uint32_t scalar = 0;  // index among the call's scalars
+    const MeasuredOnHost* on_host = nullptr;  // belongs to the arguments of the call
+    Measurement measurement;                  // on the device, if there is a Gpu and no `on_host`
+    std::uint32_t scalar = 0;                 // index among the call's scalars
     Measured measured = Measured::no;
     WhyNot why_not = WhyNot::facts;
     Requested requested = Requested::nothing;
 };
 // One thread writes an argument and another one reads it, so it fills exactly one cache line.
-static_assert(sizeof(SeenArgument) == 64);
+static_assert(sizeof(SeenArgument) == 64 && std::is_trivially_copyable_v<SeenArgument>);
 
 /// The arguments of one call.
 struct SeenArguments {
     std::vector<SeenArgument> list;
-    std::vector<ShortText> scalars;
+    std::vector<ScalarValue> scalars;
+    std::vector<std::unique_ptr<MeasuredOnHost>> on_host;
     void clear() {
         list.clear();
         scalars.clear();
+        on_host.clear();
     }
 };
 
@@ -73,7 +76,7 @@ class EventQueue {
     struct Taken {
         const SeenCall* call = nullptr;  // null if the queue is empty
         std::span<const SeenArgument> arguments;
-        std::span<const ShortText> scalars;
+        std::span<const ScalarValue> scalars;
     };
     /// The result is valid until the next call of take().
     Taken take();
@@ -95,8 +98,7 @@ class EventQueue {
     };
     struct Batch {
         std::vector<Entry> calls;
-        std::vector<SeenArgument> arguments;
-        std::vector<ShortText> scalars;
+        SeenArguments arguments;  // of all calls
     };
 
     // One batch can go out while the other one fills.

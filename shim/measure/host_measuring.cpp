@@ -96,24 +96,25 @@ TensorStatistics measure_shared(const TensorView& tensor, Requested requested, H
     return finish(ranges->partials[0], tensor, requested);
 }
 
-void measure_on_host(const SeenTensor& tensor, Requested requested, const ShimApi& api, SeenArgument& seen) {
+std::unique_ptr<MeasuredOnHost> measure_on_host(const SeenTensor& tensor, Requested requested,
+                                                const ShimApi& api) {
     const TensorView view = tensor.facts->view(tensor.address);
     const std::uint64_t count = tensor.facts->count;
     const bool is_large = count >= 2 * kSharedPartElements;
     const std::int32_t program_wants = is_large && api.most_threads != nullptr ? api.most_threads() : 0;
     const std::uint32_t threads =
         is_large ? allowed_threads(static_cast<std::uint32_t>(std::max(program_wants, 0))) : 1;
-    seen.on_host = std::make_unique<MeasuredOnHost>();
-    seen.on_host->statistics =
+    auto measured = std::make_unique<MeasuredOnHost>();
+    measured->statistics =
         measure_shared(view, requested, threads == 1 ? nullptr : HostPool::of_process(), threads);
-    seen.measured = Measured::now;
-    if (count == 0 || count > kMostPrintedValues || !wants(requested, Requested::printed)) return;
+    if (count == 0 || count > kMostPrintedValues || !wants(requested, Requested::printed)) return measured;
     const std::uint32_t bytes = element_size(view.dtype);
     const Layout layout = collapse(view.sizes, view.strides);
-    seen.on_host->values.resize(count * bytes);
-    auto* const values = reinterpret_cast<unsigned char*>(seen.on_host->values.data());
+    measured->values.resize(count * bytes);
+    auto* const values = reinterpret_cast<unsigned char*>(measured->values.data());
     LogicalWalk(view.data, bytes, layout, 0).gather(static_cast<std::uint32_t>(count), values);
     flip_signs(sign_mask(view.bits, view.dtype), values, count * bytes);
+    return measured;
 }
 
 }  // namespace aoti_dbg

@@ -27,6 +27,7 @@ TensorStatistics measure_shared(const TensorView& tensor, Requested requested, H
 std::uint32_t allowed_threads(std::uint32_t program_wants);
 
 /// Measures a tensor, and copies its values if they are to appear in the output.
-void measure_on_host(const SeenTensor& tensor, Requested requested, const ShimApi& api, SeenArgument& seen);
+std::unique_ptr<MeasuredOnHost> measure_on_host(const SeenTensor& tensor, Requested requested,
+                                                const ShimApi& api);
 
 }  // namespace aoti_dbg

@@ -42,6 +42,12 @@ CallMoments LevelObserver::moments() const {
         call.after = request_at_end(call.run, Side::before);
         return;
     }
+    if (!any_feature_active()) {
+        call.before.named = call.sides.before.any();
+        call.after.named = call.sides.after.any();
+        if (call.before.named) show_name(state, call, When::before);
+        return;
+    }
     // Outside of a run, the stream on which a device's tensors are ready is unknown.
     const bool measurable =
         call.measured != nullptr && (call.around != nullptr || !call.measured->is_on_cuda());

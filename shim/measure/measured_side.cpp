@@ -49,7 +49,7 @@ void MeasuredSide::add_scalar(const CallArgument& argument) {
     SeenArgument& seen = state_.arguments.list.emplace_back();
     seen.facts = argument.facts;
     seen.scalar = static_cast<std::uint32_t>(state_.arguments.scalars.size());
-    state_.arguments.scalars.push_back(argument.text);
+    state_.arguments.scalars.push_back(argument.value);
 }
 
 SeenArgument MeasuredSide::argument_of(const PlannedArgument& facts, const SeenTensor& tensor) const {
@@ -75,7 +75,8 @@ void MeasuredSide::add_tensor(const PlannedArgument& facts, const SeenTensor& te
     if (tensor.facts->count != 0 && tensor.address == 0) {
         seen.why_not = WhyNot::no_memory;
     } else if (tensor.facts->place == Place::cpu || tensor.facts->count == 0) {
-        measure_on_host(tensor, requested_, api_, seen);
+        seen.on_host = state_.arguments.on_host.emplace_back(measure_on_host(tensor, requested_, api_)).get();
+        seen.measured = Measured::now;
     } else {
         measure_there(facts, tensor, seen);
     }
@@ -149,9 +150,9 @@ void MeasuredSide::report(const MeasuredCall& call, Next next) {
 void MeasuredSide::keep(Next next) {
     leave(next);
     // An exception unwound the call of the earlier side, or that call ran others.
-    for (const SeenArgument& lost : state_.before)
+    for (const SeenArgument& lost : state_.before.list)
         measurer_.give_up_constant(lost);
-    std::swap(state_.before, state_.arguments.list);
+    std::swap(state_.before, state_.arguments);
     state_.before_of = call_.mark;
 }
 
@@ -159,11 +160,13 @@ void MeasuredSide::report_both(const MeasuredCall& call) {
     leave(Next::same_point);
     SeenCall seen;
     seen.has_both_sides = true;
-    seen.before = static_cast<std::uint32_t>(state_.before.size());
-    std::swap(state_.before, state_.arguments.list);
-    for (SeenArgument& after : state_.before)
-        state_.arguments.list.push_back(std::move(after));
-    state_.before.clear();
+    SeenArguments& before = state_.before;
+    seen.before = static_cast<std::uint32_t>(before.list.size());
+    before.list.insert(before.list.end(), state_.arguments.list.begin(), state_.arguments.list.end());
+    std::swap(before.list, state_.arguments.list);
+    for (std::unique_ptr<MeasuredOnHost>& measured : before.on_host)
+        state_.arguments.on_host.push_back(std::move(measured));
+    before.clear();
     state_.before_of = 0;
     pass_on(seen, call);
 }

@@ -16,9 +16,9 @@ namespace aoti_dbg {
 
 /// The state of one thread, reused from side to side.
 struct SideState {
-    SeenArguments arguments;           // of the current side; kept for their memory
-    std::vector<SeenArgument> before;  // of the side before the call `before_of`
-    std::uint64_t before_of = 0;       // mark of a call
+    SeenArguments arguments;      // of the current side; kept for their memory
+    SeenArguments before;         // of the side before the call `before_of`, without scalars
+    std::uint64_t before_of = 0;  // mark of a call
     bool is_capturing = false;  // as read before the last call, since a call does not start or end a capture
 };
 

@@ -193,13 +193,20 @@ void Measurer::write(const EventQueue::Taken& taken) {
     facts_.note_written();
     const std::size_t count = taken.arguments.size();
     // Statistics are large, and only a measured argument needs new ones.
-    if (rendered_.size() < count) rendered_.resize(count);
+    if (rendered_.size() < count) {
+        rendered_.resize(count);
+        texts_.resize(count);
+    }
     for (std::size_t i = 0; i < count; ++i) {
         const SeenArgument& seen = taken.arguments[i];
         MeasuredArgument& argument = rendered_[i];
         argument.facts = seen.facts;
         argument.tensor = seen.tensor;
-        argument.scalar = seen.tensor == nullptr ? taken.scalars[seen.scalar].view() : std::string_view();
+        argument.scalar = {};
+        if (seen.tensor == nullptr) {
+            texts_[i] = text_of(taken.scalars[seen.scalar]);
+            argument.scalar = texts_[i].view();
+        }
         argument.values = {};
         argument.address = seen.address;
         argument.measured = seen.measured;

@@ -97,7 +97,8 @@ class Measurer final : public SessionPart {
     ResultCollector collector_{constants_};
     std::uint64_t ending_since_ = 0;
     std::mutex write_mutex_;
-    std::vector<MeasuredArgument> rendered_;  // guarded by write_mutex_
+    std::vector<MeasuredArgument> rendered_;  // guarded by write_mutex_, and so is the next
+    std::vector<ShortText> texts_;            // of scalars
 
     std::mutex points_mutex_;                         // for the two maps
     std::map<CUcontext, std::unique_ptr<Gpu>> gpus_;  // null if the setup failed

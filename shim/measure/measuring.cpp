@@ -67,7 +67,8 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
         }
     }
     if (when == When::after) note_written(side, own);
-    if (when == When::after && (result != 0 || plan == nullptr)) side.note_unknown_write();
+    if (when == When::after && (result != 0 || plan == nullptr || moves_tensors(call)))
+        side.note_unknown_write();
     add_arguments(side, own, when, result);
     MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
     event.site = &site_facts(&model, call);
@@ -127,19 +128,45 @@ void end_measured_run(ThreadState& state) {
     point->forget_measured();
 }
 
-void forget_measured(ThreadState& state) {
+namespace {
+
+/// Calls a function of the point of the thread's last call, if there is one.
+void with_point_of(ThreadState& state, void (StreamPoint::*what)()) {
     const MeasuringThread* const own = state.parts.find<MeasuringThread>();
     if (own == nullptr || own->point == nullptr) return;
-    StreamPoint& point = *own->point;
-    const std::lock_guard lock(point.mutex());
-    point.forget_measured();
+    const std::lock_guard lock(own->point->mutex());
+    (own->point->*what)();
+}
+
+/// Returns the run that the calling thread is directly in, or null.
+OpenCall* run_of(ThreadState* state) {
+    OpenCall* const top = state == nullptr ? nullptr : state->top();
+    return top != nullptr && top->kind == ring::CallKind::run ? top : nullptr;
+}
+
+}  // namespace
+
+void forget_measured(ThreadState& state) {
+    with_point_of(state, &StreamPoint::forget_measured);
 }
 
 void note_unseen_work() {
-    ThreadState* state = thread_state_if_any();
-    if (state == nullptr || state->depth == 0 || state->top()->kind != ring::CallKind::run) return;
+    ThreadState* const state = thread_state_if_any();
+    if (run_of(state) == nullptr) return;
     const ErrnoKeeper errno_keeper;
     forget_measured(*state);
+}
+
+void forget_launched() {
+    ThreadState* const state = thread_state_if_any();
+    if (state == nullptr) return;
+    const ErrnoKeeper errno_keeper;
+    with_point_of(*state, &StreamPoint::forget_launched);
+}
+
+bool is_before_first_call() {
+    const OpenCall* const run = run_of(thread_state_if_any());
+    return run != nullptr && run->next_call == 0;
 }
 
 }  // namespace aoti_dbg

@@ -39,6 +39,13 @@ bool lets_pending_wait(void* stream);
 /// longer be valid.
 void note_unseen_work();
 
+/// True if the calling thread is directly in a run, and the run has made no call yet.
+bool is_before_first_call();
+
+/// The calling thread is directly in a run and waited for other work. Measurements of the run that were
+/// launched before may no longer be valid.
+void forget_launched();
+
 /// For the entry of a hook. It costs one load if nothing waits.
 inline void flush_if_pending() {
     if (g_pending_points.load(std::memory_order_relaxed) != 0) [[unlikely]]

@@ -40,7 +40,9 @@ void PendingObserver::before(const DriverEvent& event, KeptByObserver& /*kept*/)
         case DriverKind::destroy_context:
         case DriverKind::reset_device:
             return;
+        // AOTInductor's container waits until an earlier run of the same model has ended (after()).
         case DriverKind::synchronize_event:
+            if (is_before_first_call()) return;
             break;
         default:
             if (event.concerns_all)
@@ -49,6 +51,13 @@ void PendingObserver::before(const DriverEvent& event, KeptByObserver& /*kept*/)
                 flush_if_pending_of(event.stream);
     }
     if (g_measuring) note_unseen_work();
+}
+
+// The earlier run may write memory that this run gets as input, on another stream. A measurement that was
+// launched during the wait, or before it, may have come too early.
+void PendingObserver::after(const DriverEvent& /*event*/, std::int32_t /*result*/,
+                            const KeptByObserver& /*kept*/) const {
+    if (g_measuring && is_before_first_call()) forget_launched();
 }
 
 }  // namespace aoti_dbg

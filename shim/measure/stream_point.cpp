@@ -149,6 +149,13 @@ void StreamPoint::forget_measured() {
     pass();
 }
 
+void StreamPoint::forget_launched() {
+    const bool has_waiting = pending_.size() != sent_;
+    for (std::size_t i = known_.size(); i-- > 0;)
+        if (!has_waiting || known_[i].measurement.sequence != waiting_.sequence) forget_known(i);
+    pass();
+}
+
 void StreamPoint::pass() {
     if (pending_.empty()) return;
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(sent_));

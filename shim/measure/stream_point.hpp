@@ -55,6 +55,8 @@ class StreamPoint {
                   std::uint32_t run, const Measurement& measurement);
     void note_written(const SeenTensor& seen);
     void forget_measured();
+    /// Forgets what may have been measured by now. What waits for its launch stays known.
+    void forget_launched();
     /// Forgets measurements of memory that gets other contents in a way that no call declares.
     void forget_measured_in(const MemoryPart& memory);
 

@@ -15,9 +15,11 @@ bool is_scalar(const CallArgument& argument) {
 }
 
 /// The memory that the call may write must be known, because other measurements of it may wait.
-void look_up_written(CallTensors& own, const MeasuredModel& model) {
-    for (std::size_t i = 0; i < own.found.size(); ++i)
-        if (own.found[i].may_write && !own.found[i].only_after) look_up(own, model, i);
+void look_up_written(CallTensors& own, const MeasuredModel& model, When when) {
+    for (std::size_t i = 0; i < own.found.size(); ++i) {
+        const bool exists = when == When::after || !own.found[i].only_after;
+        if (own.found[i].may_write && exists && own.tensors[i].facts == nullptr) look_up(own, model, i);
+    }
 }
 
 /// An update may copy new contents to the same memory, so every function of a container counts as a change.
@@ -57,7 +59,7 @@ bool check_before(ThreadState& state, const MeasuredModel& model, const OpenCall
     const DefaultFloatState float_state;
     CallTensors& own = tensors_of(state);
     decode_arguments(own, model, call, When::before);
-    look_up_written(own, model);
+    look_up_written(own, model, When::before);
     StreamPoint* const point = move_to_point_of(state, call);
     MeasuringThread& thread = measuring_part(state);
     MeasuredSide side(thread.side, measurer_of(state), model.api(), call, requested);
@@ -78,12 +80,11 @@ bool check_after(ThreadState& state, const MeasuredModel& model, const OpenCall&
     const DefaultFloatState float_state;
     CallTensors& own = tensors_of(state);
     decode_arguments(own, model, call, When::after);
-    for (std::size_t i = 0; i < own.found.size(); ++i)
-        if (own.found[i].may_write) look_up(own, model, i);
+    look_up_written(own, model, When::after);
     MeasuredSide side(thread.side, measurer_of(state), model.api(), call, requested);
     if (!side.at(*thread.point, false)) return true;
     note_written(side, own);
-    if (result != 0) side.note_unknown_write();
+    if (result != 0 || moves_tensors(call)) side.note_unknown_write();
     for (std::size_t i = 0; i < own.found.size(); ++i) {
         if (is_scalar(own.found[i]))
             side.add_scalar(own.found[i]);

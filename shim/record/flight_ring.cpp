@@ -30,14 +30,6 @@ ring::Record* ThreadRing::begin(const ring::Record& record) {
     return &place;
 }
 
-[[gnu::hot]] void ThreadRing::end(ring::Record* where, std::uint64_t seq, std::int32_t result,
-                                  std::uint8_t flags, std::uint64_t ticks) {
-    if (where->seq != seq) return;
-    where->result = result;
-    where->flags = static_cast<std::uint8_t>(where->flags | flags);
-    publish(where->end_ticks, ticks);
-}
-
 Result<std::unique_ptr<FlightRing>> FlightRing::create(const std::string& path, std::uint32_t records) {
     char* page = nullptr;
     Result<PreallocatedFile> made = PreallocatedFile::create(path, ring::kPage, page);
@@ -80,16 +72,15 @@ ThreadRing FlightRing::add_thread() {
     const std::lock_guard lock(mutex_);
     const auto tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
     if (ended_.size() > kEndedRingsKept || (full_ && !ended_.empty())) {
-        ThreadRing used = ended_.front();
+        ring::BlockHeader* block = ended_.front().header();
         ended_.pop_front();
-        ring::BlockHeader* block = used.header();
         auto* records = reinterpret_cast<ring::Record*>(block + 1);
         for (std::uint32_t i = 0; i < block->capacity; ++i)
             publish(records[i].seq, std::uint64_t{0});
         publish(block->written, std::uint64_t{0});
         block->tid = tid;
         publish(block->ended, std::uint32_t{0});
-        return used;
+        return {block, records};
     }
     if (full_) return {};
     // A reader that sees the block before its capacity is set finds no records in it.

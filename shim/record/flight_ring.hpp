@@ -21,7 +21,8 @@ namespace aoti_dbg {
 class ThreadRing {
   public:
     ThreadRing() = default;
-    ThreadRing(ring::BlockHeader* header, ring::Record* records) : header_(header), records_(records) {}
+    ThreadRing(ring::BlockHeader* header, ring::Record* records)
+        : header_(header), records_(records), next_(place_of(header->written)) {}
 
     [[nodiscard]] explicit operator bool() const { return header_ != nullptr; }
     [[nodiscard]] ring::BlockHeader* header() const { return header_; }
@@ -29,7 +30,7 @@ class ThreadRing {
     /// Returns the place of the next record. It is not a record until it is published, and belongs to it
     /// until `capacity` more records have started.
     [[nodiscard]] ring::Record& next() {
-        ring::Record& place = records_[header_->written & (header_->capacity - 1)];
+        ring::Record& place = *next_;
         publish(place.seq, std::uint64_t{0});
         order_stores();
         return place;
@@ -37,8 +38,10 @@ class ThreadRing {
     /// Publishes the record. The caller has written everything but its number.
     void publish_next(ring::Record& place, std::uint64_t seq) {
         publish(place.seq, seq);
-        publish(header_->written, header_->written + 1);
-        expect_to_write(&records_[header_->written & (header_->capacity - 1)]);
+        const std::uint64_t written = header_->written + 1;
+        publish(header_->written, written);
+        next_ = place_of(written);
+        expect_to_write(next_);
     }
     /// Gives a record that is not published yet its line.
     void note_line(const ring::Record& place, std::uint32_t line) {
@@ -50,11 +53,21 @@ class ThreadRing {
     /// Ends the record at `where`, which begin() returned. Does nothing if another record has taken the
     /// place.
     static void end(ring::Record* where, std::uint64_t seq, std::int32_t result, std::uint8_t flags,
-                    std::uint64_t ticks);
+                    std::uint64_t ticks) {
+        if (where->seq != seq) return;
+        where->result = result;
+        where->flags = static_cast<std::uint8_t>(where->flags | flags);
+        publish(where->end_ticks, ticks);
+    }
 
   private:
+    [[nodiscard]] ring::Record* place_of(std::uint64_t written) const {
+        return &records_[written & (header_->capacity - 1)];
+    }
+
     ring::BlockHeader* header_ = nullptr;
     ring::Record* records_ = nullptr;
+    ring::Record* next_ = nullptr;  // the place of the next record
 };
 
 class FlightRing {

@@ -46,7 +46,7 @@ Result<std::unique_ptr<LineLog>> LineLog::open(const std::string& destination) {
     return log;
 }
 
-bool LineLog::write(const char* text, std::size_t length) {
+bool LineLog::write_slowly(const char* text, std::size_t length) {
     const bool is_written = file_ ? write_mapped(text, length) : write_stream(text, length);
     if (!is_written) {
         const auto lines = static_cast<std::uint64_t>(std::count(text, text + length, '\n'));
@@ -69,7 +69,7 @@ bool LineLog::is_still_ours() const {
 }
 
 bool LineLog::write_mapped(const char* text, std::size_t length) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(lock_);
     if (closed_) return false;
     const Status appended = file_->append(text, length);
     if (appended.ok()) return true;
@@ -80,8 +80,8 @@ bool LineLog::write_mapped(const char* text, std::size_t length) {
 }
 
 void LineLog::close() {
-    if (!file_ || !lock_with_deadline(mutex_)) return;
-    const std::lock_guard lock(mutex_, std::adopt_lock);
+    if (!file_ || !lock_with_deadline(lock_)) return;
+    const std::lock_guard lock(lock_, std::adopt_lock);
     const bool has_failed = std::exchange(closed_, true);  // write_mapped() printed why
     if (const Status cut = file_->cut(); !cut.ok() && !has_failed)
         message(Severity::warn, "%s. The log ends in blank lines.", cut.message().c_str());

@@ -14,6 +14,7 @@
 #include "base/status.hpp"
 #include "config/options.hpp"
 #include "shim/record/mapped_text.hpp"
+#include "shim/runtime/short_lock.hpp"
 
 namespace aoti_dbg {
 
@@ -25,7 +26,13 @@ class LineLog {
 
     /// Writes whole lines, from any thread. Returns true if they are in the log, and otherwise counts them as
     /// lost.
-    bool write(const char* text, std::size_t length);
+    bool write(const char* text, std::size_t length) {
+        if (file_) [[likely]] {
+            const std::lock_guard lock(lock_);
+            if (!closed_ && file_->append_to_step(text, length)) return true;
+        }
+        return write_slowly(text, length);
+    }
 
     /// Truncates the file to the written lines. Later lines are lost. Allocates nothing unless it fails.
     void close();
@@ -37,6 +44,7 @@ class LineLog {
 
   private:
     LineLog() = default;
+    bool write_slowly(const char* text, std::size_t length);
     bool write_stream(const char* text, std::size_t length);
     bool write_mapped(const char* text, std::size_t length);
 
@@ -47,7 +55,7 @@ class LineLog {
     dev_t device_ = 0;     // of a stream that we opened
     ino_t inode_ = 0;
     std::unique_ptr<MappedText> file_;
-    std::mutex mutex_;  // guards the file's contents and the members below; held for one copy
+    ShortLock lock_;  // guards the file's contents and the members below; held for one copy
     bool closed_ = false;
     std::atomic<std::uint64_t> lost_{0};
 };

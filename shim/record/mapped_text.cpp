@@ -23,12 +23,8 @@ MappedText::MappedText(MappedText&& other) noexcept
       used_(std::exchange(other.used_, 0)) {}
 
 Status MappedText::append(const char* text, std::size_t length) {
+    if (length == 0 || append_to_step(text, length)) return {};
     const std::size_t room = step_bytes_ - used_;
-    if (length <= room) {
-        if (length > 0) memcpy(step_ + used_, text, length);
-        used_ += length;
-        return {};
-    }
     const ErrnoKeeper keeper;
     // Write the part beyond the step first. If that fails, nothing is written, and no partial line remains.
     const std::size_t rest = length - room;

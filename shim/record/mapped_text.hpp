@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -29,6 +30,13 @@ class MappedText {
 
     /// Appends all of the text, or nothing if there is no room. Keeps errno.
     Status append(const char* text, std::size_t length);
+    /// Does the same if the file need not grow, and otherwise returns false.
+    [[nodiscard]] bool append_to_step(const char* text, std::size_t length) {
+        if (length > step_bytes_ - used_) return false;
+        memcpy(step_ + used_, text, length);
+        used_ += length;
+        return true;
+    }
 
     /// Truncates the file to the appended text. Do not append afterwards.
     Status cut();

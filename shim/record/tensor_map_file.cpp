@@ -15,14 +15,6 @@ using tensors::Slot;
 TensorMapFile::TensorMapFile(PreallocatedFile file, char* mapped, std::size_t slots)
     : file_(std::move(file)), mapped_(mapped), slots_(slots) {}
 
-FileHeader& TensorMapFile::header() const {
-    return *reinterpret_cast<FileHeader*>(mapped_);
-}
-
-Slot& TensorMapFile::slot_of(std::uint64_t number) const {
-    return reinterpret_cast<Slot*>(mapped_ + tensors::kPage)[(number - 1) & (slots_ - 1)];
-}
-
 Result<std::unique_ptr<TensorMapFile>> TensorMapFile::create(const std::string& path, std::size_t slots) {
     slots = std::bit_ceil(slots);
     char* mapped = nullptr;
@@ -36,15 +28,6 @@ Result<std::unique_ptr<TensorMapFile>> TensorMapFile::create(const std::string& 
     header.slots = static_cast<std::uint32_t>(slots);
     publish(header.magic, tensors::kMagic);
     return std::unique_ptr<TensorMapFile>(new TensorMapFile(std::move(file.value()), mapped, slots));
-}
-
-[[gnu::hot]] std::uint64_t TensorMapFile::add(const Slot& tensor) {
-    const std::uint64_t number = __atomic_add_fetch(&header().made, 1, __ATOMIC_RELAXED);
-    write_entry(slot_of(number), tensor, number);
-    const Slot& next = slot_of(number + 1);
-    expect_to_write(&next);
-    expect_to_write(&next.name);
-    return number;
 }
 
 [[gnu::hot]] void TensorMapFile::end(std::uint64_t number, tensors::End end, std::uint64_t sequence) {

@@ -7,6 +7,9 @@
 #include <cstddef>
 #include <iterator>
 
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
 namespace aoti_dbg {
 
 /// The exported functions, in the order of hooks.def.
@@ -62,3 +65,5 @@ void* substitute_driver_function(void* found);
 void* substitute_looked_up(DriverHook& hook, void* found);
 
 }  // namespace aoti_dbg
+
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 namespace aoti_dbg {
 
 std::atomic<bool> g_counts_launches{false};
+std::atomic<std::uint32_t> g_context_changes{0};
 
 namespace {
 
@@ -25,10 +26,9 @@ struct Counted {
 
 // Contexts beyond this number are not counted.
 Counted g_counted[ring::kMostContexts];
-std::atomic<std::uint32_t> g_context_changes{0};
 std::atomic<std::uint64_t> g_last_launch{0};
 
-[[gnu::hot]] void* current_context() {
+[[gnu::always_inline]] inline void* current_context() {
     const DriverApi* const api = driver_api();
     CUcontext context = nullptr;
     return api != nullptr && api->cuCtxGetCurrent(&context) == CUDA_SUCCESS ? context : nullptr;
@@ -49,11 +49,12 @@ std::atomic<std::uint64_t> g_last_launch{0};
 }
 
 /// Returns the stream's context. It can differ from the thread's if there are several contexts.
-[[gnu::hot]] void* context_of(const void* stream) {
-    const bool are_several = g_counted[1].context.load(std::memory_order_relaxed) != nullptr;
+[[gnu::always_inline]] inline void* context_of(const void* stream) {
+    if (g_counted[1].context.load(std::memory_order_relaxed) == nullptr) [[likely]]
+        return current_context();
     auto* const handle = static_cast<CUstream>(const_cast<void*>(stream));
     const bool was_made = handle != nullptr && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD;
-    void* const context = are_several && was_made ? context_made_in(handle) : nullptr;
+    void* const context = was_made ? context_made_in(handle) : nullptr;
     return context != nullptr ? context : current_context();
 }
 
@@ -84,7 +85,7 @@ void set_device(Counted& one, int device) {
 }
 
 /// Returns the context's entry, or takes the next free one. Returns null if none is free.
-[[gnu::hot]] Counted* place_of(void* context) {
+[[gnu::noinline]] Counted* find_place_of(void* context) {
     for (Counted& one : g_counted) {
         void* there = one.context.load(std::memory_order_acquire);
         if (there == nullptr && one.context.compare_exchange_strong(there, context)) {
@@ -96,8 +97,15 @@ void set_device(Counted& one, int device) {
     return nullptr;
 }
 
+[[gnu::always_inline]] inline Counted* place_of(void* context) {
+    // Most processes have one context.
+    if (g_counted[0].context.load(std::memory_order_acquire) == context) [[likely]]
+        return &g_counted[0];
+    return find_place_of(context);
+}
+
 /// Returns the entry of the stream's context, or null without a context.
-[[gnu::hot]] Counted* counted(const void* stream) {
+[[gnu::always_inline]] inline Counted* counted(const void* stream) {
     void* const context = context_of(stream);
     Counted* const one = context != nullptr ? place_of(context) : nullptr;
     if (one != nullptr && one->device.load(std::memory_order_relaxed) == kNoDevice) [[unlikely]]
@@ -111,7 +119,7 @@ std::uint8_t number_of(const Counted& one) {
 }
 
 /// Does the same for a launch, and notes its time.
-Counted* counted_at_launch(const void* stream) {
+[[gnu::always_inline]] inline Counted* counted_at_launch(const void* stream) {
     g_last_launch.store(coarse_nanoseconds(), std::memory_order_relaxed);
     Counted* const one = counted(stream);
     event_handlers::find_if_any_are_missing();
@@ -120,7 +128,7 @@ Counted* counted_at_launch(const void* stream) {
 
 /// Returns the entry of the stream's context if it is on this device, else that of the device's first
 /// context.
-Counted* counted_on(std::int32_t device, const void* stream) {
+[[gnu::noinline]] Counted* counted_on(std::int32_t device, const void* stream) {
     Counted* const one = counted_at_launch(stream);
     if (one == nullptr || one->device.load(std::memory_order_relaxed) == device) return one;
     auto* const found = std::find_if(std::begin(g_counted), std::end(g_counted), [device](const auto& other) {
@@ -187,10 +195,6 @@ ring::DeviceContext numbered_context(std::uint8_t number) {
     if (device == kNoDevice) return {};
     return {reinterpret_cast<std::uintptr_t>(one.context.load(std::memory_order_acquire)),
             static_cast<std::uint32_t>(device), 0};
-}
-
-std::uint32_t context_changes() {
-    return g_context_changes.load(std::memory_order_acquire);
 }
 
 void take_back(const LaunchNumber& launch) {

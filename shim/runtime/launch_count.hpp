@@ -16,6 +16,9 @@
 
 #include "serializer/flight_ring_format.hpp"
 
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
 namespace aoti_dbg {
 
 extern std::atomic<bool> g_counts_launches;
@@ -40,7 +43,10 @@ std::uint8_t number_of_context(const void* context);
 /// Returns the context with this number. Its handle is 0 if there is none.
 ring::DeviceContext numbered_context(std::uint8_t number);
 /// Changes whenever a context gets a number, or a numbered context gets another device.
-std::uint32_t context_changes();
+extern std::atomic<std::uint32_t> g_context_changes;
+inline std::uint32_t context_changes() {
+    return g_context_changes.load(std::memory_order_acquire);
+}
 /// Undoes the count of a launch that the driver refused. `launch` may have no number.
 void take_back(const LaunchNumber& launch);
 /// Counts a copy from `from` to `to`. Either may be host memory.
@@ -83,3 +89,5 @@ inline void count_fill(std::size_t row, std::size_t rows, std::size_t pitch, con
 }
 
 }  // namespace aoti_dbg
+
+#pragma GCC visibility pop

@@ -23,6 +23,7 @@ std::atomic<bool> g_observing{false};
 const Options* g_options = nullptr;
 bool g_follow_unselected = false;
 bool g_skipping_runs = false;
+bool g_recording_unselected = false;
 bool g_showing = false;
 bool g_measuring = false;
 bool g_checking = false;
@@ -88,6 +89,7 @@ void make_ready() {
     g_recording_waits = g_options->records_all();
     g_marking = g_options->may_mark();
     g_recording_memory = g_options->triage;
+    g_recording_unselected = g_recording_waits || g_options->timeline || g_checking || g_ordering;
     activate_driver_observers();
     char here[PATH_MAX];
     g_folder = new std::string(getcwd(here, sizeof here) != nullptr ? here : "");

@@ -12,6 +12,9 @@
 
 #include "config/options.hpp"
 
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
 namespace aoti_dbg {
 
 class Session;
@@ -54,8 +57,9 @@ void activate_driver_observers();
 /// Valid only after ensure_process_ready(). Each launch reads these several times, so the accessors are
 /// inline.
 extern const Options* g_options;
-extern bool g_follow_unselected;  // follows_unselected() of the options
-extern bool g_skipping_runs;      // may_skip_runs() of the options
+extern bool g_follow_unselected;     // follows_unselected() of the options
+extern bool g_skipping_runs;         // may_skip_runs() of the options
+extern bool g_recording_unselected;  // calls that are not selected have records, too
 extern WipedPage* g_wiped_page;
 inline const Options& options() {
     return *g_options;
@@ -138,3 +142,5 @@ bool begin_process_end();
 bool is_process_ending();
 
 }  // namespace aoti_dbg
+
+#pragma GCC visibility pop

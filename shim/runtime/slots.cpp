@@ -38,6 +38,11 @@ void* stub_at(std::uint32_t number) {
     return const_cast<char*>(aoti_dbg_stubs) + number * kStubBytes;
 }
 
+/// torch.compile calls set_() if a function replaces the memory of its input.
+bool moves_tensors(std::string_view op) {
+    return op.ends_with("_set__source_Tensor") || op.ends_with("_resize_") || op.ends_with("_resize_as_");
+}
+
 }  // namespace
 
 void* stub_for(const Slot& requested) {
@@ -67,6 +72,7 @@ void* stub_for(const Slot& requested) {
     // r: a returned tensor; t: the tensors of an op behind the proxy executor, including those it creates.
     slot.gives_tensors =
         slot.shim != nullptr && slot.shim->args.view().find_first_of("rt") != std::string_view::npos;
+    slot.moves_tensors = slot.shim != nullptr && moves_tensors(slot.shim->name);
     slot.role_bit = bit_of(slot.role);
     all.by_key.emplace(key, number);
     return stub_at(number);

@@ -12,6 +12,9 @@
 #include "serializer/flight_ring_format.hpp"
 #include "shim/runtime/shim_table.hpp"
 
+// The library exports none of these, so it need not look up their addresses.
+#pragma GCC visibility push(hidden)
+
 namespace aoti_dbg {
 
 struct Name;
@@ -51,6 +54,7 @@ struct alignas(64) Slot {
     ring::CallKind kind = ring::CallKind::unknown;
     const ShimSignature* shim = nullptr;  // of a shim function, else null
     bool gives_tensors = false;           // the call may return more handles than it got; stub_for() sets it
+    bool moves_tensors = false;           // a tensor may get other memory and sizes; stub_for() sets it
     std::uint32_t role_bit = 0;           // 1 << role; stub_for() sets it
 };
 // thunk_x86_64.S relies on these offsets.
@@ -76,7 +80,7 @@ inline Slot& slot_at(std::uint64_t number) {
 /// real functions directly.
 extern __thread std::uint32_t t_unwatched_roles __attribute__((tls_model("initial-exec")));
 
-inline std::uint32_t bit_of(SlotRole role) {
+constexpr std::uint32_t bit_of(SlotRole role) {
     return 1U << static_cast<unsigned>(role);
 }
 inline void pass_by(SlotRole role) {
@@ -93,3 +97,5 @@ inline void watch_all_roles() {
 void retire_slots_of(std::uint16_t model);
 
 }  // namespace aoti_dbg
+
+#pragma GCC visibility pop

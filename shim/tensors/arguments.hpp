@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "shim/calls/passage.hpp"
@@ -20,7 +21,7 @@ struct CallArgument {
     enum class Kind : std::uint8_t {
         tensor,   // tensor behind `handle`
         pointer,  // pointer to a tensor's elements, in `address`
-        scalar,   // value, in `text`
+        scalar,   // value, in `value`
     };
     Kind kind = Kind::tensor;
     bool only_after = false;  // created by the call, so it does not exist before
@@ -28,9 +29,9 @@ struct CallArgument {
     const PlannedArgument* facts = nullptr;
     TensorHandle handle = nullptr;
     std::uint64_t address = 0;
-    ShortText text;
+    ScalarValue value;
 
-    static CallArgument of_scalar(const PlannedArgument& facts, const ShortText& text);
+    static CallArgument of_scalar(const PlannedArgument& facts, const ScalarValue& value);
     static CallArgument of_pointer(const PlannedArgument& facts, std::uint64_t address);
 };
 
@@ -57,6 +58,9 @@ class FrameReader {
     unsigned words_ = 0;
 };
 
+/// True if the source computes the scalar, so that its value is known only at run time.
+bool is_symbol(std::string_view text);
+
 /// The functions below append to `found` and skip absent arguments. `plan` may be null; labels are then arg0,
 /// arg1, ... by position. The places of returned tensors are read only after the call.
 void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
@@ -72,11 +76,10 @@ void created_arguments(const ShimSignature& shim, const StubFrame& frame, const 
 void kernel_arguments(const StubFrame& frame, const SitePlan* plan, unsigned integers,
                       std::vector<CallArgument>& found);
 
-/// Appends the arguments of a launch. `parameters` has the layout that cuLaunchKernel takes. `launched` maps
-/// each parameter to an argument of the site (TritonKernelInfo::launched). Without it, the byte counts in
-/// `sizes` decide which parameters may be pointers.
-void launch_arguments(void* const* parameters, const SitePlan* plan, std::span<const std::uint32_t> launched,
-                      std::span<const std::uint32_t> sizes, std::vector<CallArgument>& found);
+/// Appends the arguments of a launch that no source describes. `parameters` has the layout that
+/// cuLaunchKernel takes. The byte counts in `sizes` decide which parameters may be pointers.
+void unplanned_arguments(void* const* parameters, std::span<const std::uint32_t> sizes,
+                         std::vector<CallArgument>& found);
 
 /// Appends the values that a Python wrapper passes. A value without a site's argument is skipped.
 void passed_arguments(std::span<const PassedValue> values, const SitePlan& plan,

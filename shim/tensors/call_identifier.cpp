@@ -37,7 +37,9 @@ void CallIdentifier::model_loads(const LoadedObject& object, Parts& parts, Inspe
 
 [[gnu::hot]] void CallIdentifier::identify(ThreadState& state, OpenCall& call) const {
     if (!call.passage.any()) return;
-    call.measured = measured_model(call.model);
+    const OpenCall* const run = call.around;
+    const bool is_of_run = run != nullptr && run != &call && run->model == call.model;
+    call.measured = is_of_run && run->measured != nullptr ? run->measured : measured_model(call.model);
     if (call.passage.values != nullptr) {
         if (call.is_own && call.kind != ring::CallKind::run) call.site = call.passage.values->site;
         return;

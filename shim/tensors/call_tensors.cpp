@@ -146,18 +146,17 @@ void begin_finding(CallTensors& own) {
 }
 
 void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {
+    if (own.found_for == call.seq) return;
     begin_finding(own);
     const SitePlan* plan = model.site(call.site);
     const Passage& passage = call.passage;
     if (passage.values != nullptr) {
         if (plan != nullptr) passed_arguments(passage.values->values, *plan, own.found);
     } else if (passage.slot == nullptr) {
-        const auto launched = plan == nullptr ? std::span<const std::uint32_t>() : model.launched_at(*plan);
-        const bool ask = launched.empty();
-        launch_arguments(passage.parameters, plan, launched,
-                         ask ? std::span<const std::uint32_t>(parameter_sizes(own, passage.function))
-                             : std::span<const std::uint32_t>(),
-                         own.found);
+        if (plan != nullptr && plan->launched)
+            launch_arguments(passage.parameters, *plan->launched, own.found);
+        else
+            unplanned_arguments(passage.parameters, parameter_sizes(own, passage.function), own.found);
     } else if (passage.slot->kind == ring::CallKind::cpp_kernel) {
         kernel_arguments(*passage.frame, plan, passage.slot->integers, own.found);
     } else {
@@ -165,6 +164,9 @@ void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCa
     }
     match_handles(own, call);
     own.tensors.assign(own.found.size(), SeenTensor());
+    const bool gives_tensors =
+        passage.values != nullptr || (passage.slot != nullptr && passage.slot->gives_tensors);
+    own.found_for = when == When::before && !gives_tensors && !moves_tensors(call) ? call.seq : 0;
 }
 
 void look_up(CallTensors& own, const MeasuredModel& model, std::size_t i) {
@@ -173,14 +175,9 @@ void look_up(CallTensors& own, const MeasuredModel& model, std::size_t i) {
 }
 
 void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {
-    if (own.found_for == call.seq) return;
     decode_arguments(own, model, call, when);
     for (std::size_t i = 0; i < own.found.size(); ++i)
-        look_up(own, model, i);
-    const Passage& passage = call.passage;
-    const bool gives_tensors =
-        passage.values != nullptr || (passage.slot != nullptr && passage.slot->gives_tensors);
-    own.found_for = when == When::before && !gives_tensors ? call.seq : 0;
+        if (own.tensors[i].facts == nullptr) look_up(own, model, i);
 }
 
 void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle) {
@@ -215,7 +212,11 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
         if (!measuring() && !saving() && !ordering()) pass_by(SlotRole::pointer);
     }
     if (id == kNone) return kNone;
-    Follower& follower = own.followers.try_emplace(number, model.plan()).first->second;
+    if (own.follower == nullptr || own.followed != number) [[unlikely]] {
+        own.follower = &own.followers.try_emplace(number, model.plan()).first->second;
+        own.followed = number;
+    }
+    Follower& follower = *own.follower;
     if (std::exchange(follower.run, run) != run) {
         follower.matcher.begin_run();
         own.parameter_sizes.clear();

@@ -62,6 +62,8 @@ struct CallTensors {
     std::uint32_t matched_run = ring::kNoRun;   // the last run with a matched call
     std::array<KnownId, 256> known_ids;         // by the name's number
     std::map<std::uint16_t, Follower> followers;
+    std::uint16_t followed = ring::kNoModel;  // the model of the last matched call
+    Follower* follower = nullptr;             // of that model
     TensorReader reader;
     std::vector<KnownConstant> constants;
     std::unordered_map<const void*, std::vector<std::uint32_t>> parameter_sizes;  // by function, for one run

@@ -27,7 +27,10 @@ void find_stream(OpenCall& call) {
 }  // namespace
 
 CallMoments LifetimeObserver::moments() const {
-    return {.before = any_feature_active(), .after = any_feature_active()};
+    return {.before = any_feature_active(),
+            .after = any_feature_active(),
+            .before_hooked = false,
+            .after_hooked = false};
 }
 
 void LifetimeObserver::model_loads(const LoadedObject& /*object*/, Parts& parts, Inspected& inspected) const {

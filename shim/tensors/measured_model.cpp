@@ -60,6 +60,8 @@ MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cu
             if (argument.role == Role::makes)
                 argument.returned_as = allocation_names_.returned(argument.label);
         }
+        if (const auto launched = launched_at(site); !launched.empty())
+            site.launched = plan_launch(site.by_position, launched);
     }
     const auto add = [&known](std::deque<PlannedArgument>& to, const std::string& label, Role role) {
         PlannedArgument& argument = to.emplace_back();

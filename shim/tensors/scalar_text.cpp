@@ -125,4 +125,12 @@ std::optional<ShortText> ShortText::string_at(const char* from) {
     return quoted(read.substr(0, end), end != std::string_view::npos);
 }
 
+ShortText text_of(const ScalarValue& value) {
+    if (const auto* const text = std::get_if<ShortText>(&value)) return *text;
+    if (const auto* const real = std::get_if<double>(&value)) return ShortText::real(*real);
+    if (const auto* const number = std::get_if<std::uint64_t>(&value))
+        return ShortText::unsigned_integer(*number);
+    return ShortText::integer(std::get<std::int64_t>(value));
+}
+
 }  // namespace aoti_dbg

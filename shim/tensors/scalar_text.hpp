@@ -1,12 +1,13 @@
-// Formats the scalars and strings that a call receives. Numbers look as C++ prints them; lists and strings
-// look as Python writes them. The text has a fixed size and is passed by value because it waits in a queue.
-// Text that is too long ends in "...".
+// The scalars and strings that a call receives, and their text. Numbers look as C++ prints them; lists and
+// strings look as Python writes them. Both have a fixed size and are passed by value because they wait in a
+// queue. Text that is too long ends in "...".
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <variant>
 
 namespace aoti_dbg {
 
@@ -39,5 +40,10 @@ class ShortText {
     char text_[kMost] = {};
     std::uint8_t length_ = 0;
 };
+
+/// A number gets its text when it is written, which is not the work of a launching thread.
+using ScalarValue = std::variant<std::int64_t, std::uint64_t, double, ShortText>;
+
+ShortText text_of(const ScalarValue& value);
 
 }  // namespace aoti_dbg

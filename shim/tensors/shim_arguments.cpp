@@ -39,9 +39,8 @@ void passed_integers(const SitePlan* op, const std::int64_t* values, std::size_t
         if (planned->label.empty() || !written.tensors.empty()) continue;
         if (written.integers != 0 && own != nullptr) {
             const bool is_list = written.kind == ArgumentKind::scalar_list;
-            const ShortText text =
-                is_list ? ShortText::list(own, written.integers) : ShortText::integer(*own);
-            found.push_back(CallArgument::of_scalar(*planned, text));
+            found.push_back(CallArgument::of_scalar(
+                *planned, is_list ? ScalarValue(ShortText::list(own, written.integers)) : ScalarValue(*own)));
         } else if (const std::optional<ShortText> text = declared_text(written)) {
             found.push_back(CallArgument::of_scalar(*planned, *text));
         }
@@ -134,7 +133,7 @@ class ShimReader {
                 return;
             case 'b':
                 return scalar(
-                    [value = frame_.integer()] { return ShortText::integer((value & 0xffU) != 0); });
+                    [value = frame_.integer()] { return std::int64_t{(value & 0xffU) != 0 ? 1 : 0}; });
             case 'w':
             case 'y':
             case 'z':
@@ -264,24 +263,24 @@ class ShimReader {
 
     void integer(std::int64_t value) {
         note_length(value);
-        scalar([value] { return ShortText::integer(value); });
+        scalar([value] { return value; });
     }
 
     void unsigned_integer(std::uint64_t value) {
-        scalar([value] { return ShortText::unsigned_integer(value); });
+        scalar([value] { return value; });
     }
 
     void real(double value) {
-        scalar([value] { return ShortText::real(value); });
+        scalar([value] { return value; });
     }
 
     // The proxy executor receives tensors and their counts. The counts are not arguments of the op.
     [[nodiscard]] bool wants_scalars() const { return shim_.kind == ShimKind::op; }
 
-    template <typename Text>
-    void scalar(Text text) {
+    template <typename Value>
+    void scalar(Value value) {
         if (wants_scalars())
-            found_.push_back(CallArgument::of_scalar(labels_.of_scalar(at_, shim_.name_of(at_)), text()));
+            found_.push_back(CallArgument::of_scalar(labels_.of_scalar(at_, shim_.name_of(at_)), value()));
     }
 
     /// A pointer to an optional number, or to the place of a number that the op returns.
@@ -291,7 +290,7 @@ class ShimReader {
         const bool is_returned = shim_.name_of(at_).substr(0, 3) == "ret";
         if (is_returned && !after_) return;
         if constexpr (std::is_integral_v<Number>)
-            scalar([place] { return ShortText::integer(*place); });
+            scalar([place] { return std::int64_t{*place}; });
         else
             real(*place);
     }

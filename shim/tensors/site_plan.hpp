@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "serializer/measured_event.hpp"
 #include "shim/calls/call_lines.hpp"
 #include "shim/runtime/shim_table.hpp"
+#include "shim/tensors/launched_arguments.hpp"
 
 namespace aoti_dbg {
 
@@ -42,6 +44,7 @@ struct SitePlan {
     bool writes_declared_only = false;  // or memory that the call allocates
     std::deque<PlannedArgument> arguments;
     std::vector<std::vector<const PlannedArgument*>> by_position;  // one argument, or the elements of a list
+    std::optional<std::vector<LaunchedArgument>> launched;  // of a launch, if it is known what it passes
 
     /// Returns null if the source has fewer positions or elements.
     [[nodiscard]] const PlannedArgument* at(std::size_t position, std::size_t element = 0) const {

@@ -1,8 +1,6 @@
 #include "shim/tensors/tensor_lifetimes.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "shim/runtime/slots.hpp"
 #include "shim/tensors/arguments.hpp"
 #include "shim/tensors/call_tensors.hpp"
+#include "shim/tensors/created_tensor.hpp"
 #include "shim/tensors/measured_model.hpp"
 
 namespace aoti_dbg {
@@ -23,8 +22,6 @@ namespace {
 
 // Beyond this many tensors in one run, only frees that the source shows are recorded.
 constexpr std::size_t kMostHandles = 1024;
-// Facts are kept for this many tensors of a run. All further tensors share one entry.
-constexpr std::size_t kMostBefore = 4096;
 
 using TensorMapPart = FilePart<TensorMapFile>;
 
@@ -46,15 +43,14 @@ bool is_under_way(const ThreadState& state, std::uint32_t run) {
 }
 
 /// Number 0 belongs to no tensor.
-[[gnu::hot]] void end_tensor(ThreadState& state, std::uint64_t number, tensors::End end) {
-    if (number == 0) return;
-    if (TensorMapFile* const map = map_of(state); map != nullptr)
-        map->end(number, end, state.session->last_seq());
+[[gnu::hot]] void end_tensor(const ThreadState& state, const RunTensors& tensors, std::uint64_t number,
+                             tensors::End end) {
+    if (number != 0) tensors.map->end(number, end, state.session->last_seq());
 }
 
-void end_planned(ThreadState& state, const RunTensors& tensors, tensors::End end) {
+void end_planned(const ThreadState& state, const RunTensors& tensors, tensors::End end) {
     for (const std::uint64_t number : tensors.planned)
-        end_tensor(state, number, end);
+        end_tensor(state, tensors, number, end);
 }
 
 /// Returns the state of `run`, the innermost run, or null if the run is new. It also drops runs that an
@@ -80,7 +76,7 @@ RunTensors& begin_run(TensorLifetimes& made, const MeasuredModel& model, const O
     fresh.returned = 0;
     fresh.before = &made.before[run.model];
     fresh.names = &model.allocation_names();
-    fresh.next_freed = 0;
+    fresh.next_freed = fresh.names->freed();
     fresh.planned.assign(fresh.names->numbers(), 0);
     fresh.handles.clear();
     fresh.numbers.clear();
@@ -90,11 +86,21 @@ RunTensors& begin_run(TensorLifetimes& made, const MeasuredModel& model, const O
     return fresh;
 }
 
-[[gnu::hot]] RunTensors& of_run(ThreadState& state, const MeasuredModel& model, const OpenCall& run) {
+[[gnu::noinline]] RunTensors* find_run(ThreadState& state, const MeasuredModel& model, const OpenCall& run) {
+    TensorMapFile* const map = map_of(state, model);
+    if (map == nullptr) return nullptr;
     TensorLifetimes& made = tensors_of(state).made;
-    if (made.depth != 0 && made.runs[made.depth - 1].run == run.run) return made.runs[made.depth - 1];
     RunTensors* const known = known_run(state, made, run.run);
-    return known != nullptr ? *known : begin_run(made, model, run);
+    made.last = known != nullptr ? known : &begin_run(made, model, run);
+    made.last->map = map;
+    return made.last;
+}
+
+/// Returns the state of the innermost run, or null if the model's memory is not recorded.
+[[gnu::always_inline]] inline RunTensors* of_run(ThreadState& state, const MeasuredModel& model,
+                                                 const OpenCall& run) {
+    RunTensors* const last = tensors_of(state).made.last;
+    return last != nullptr && last->run == run.run ? last : find_run(state, model, run);
 }
 
 std::size_t hash_of(TensorHandle handle) {
@@ -119,43 +125,6 @@ bool find_memory(CallTensors& own, const ShimApi& api, TensorHandle handle, tens
     return slot.address != 0 && slot.bytes != 0;
 }
 
-/// The arguments of aoti_torch_empty_strided.
-struct MakeArguments {
-    explicit MakeArguments(const StubFrame& frame)
-        : rank(frame.integer(0)),
-          sizes(reinterpret_cast<const std::int64_t*>(frame.integer(1))),
-          strides(reinterpret_cast<const std::int64_t*>(frame.integer(2))),
-          dtype(static_cast<std::int32_t>(frame.integer(3))),
-          device_type(static_cast<std::int32_t>(frame.integer(4))),
-          returned(reinterpret_cast<const TensorHandle*>(frame.integer(6))) {}
-
-    [[nodiscard]] bool can_be_right() const {
-        return rank <= kMaxRank && (rank == 0 || (sizes != nullptr && strides != nullptr));
-    }
-
-    std::uint64_t rank;
-    const std::int64_t* sizes;
-    const std::int64_t* strides;
-    std::int32_t dtype;
-    std::int32_t device_type;
-    const TensorHandle* returned;
-};
-
-/// Returns the bytes up to the last element, or 0 if the tensor is not on a GPU or its size is unknown.
-std::uint64_t bytes_of(const ShimApi& api, const MakeArguments& made) {
-    const std::optional<DType> dtype = api.dtype_of(made.dtype);
-    if (made.device_type != api.cuda || !dtype) return 0;
-    const std::optional<std::uint64_t> elements = reach({made.sizes, made.rank}, {made.strides, made.rank});
-    return elements.value_or(0) * element_size(*dtype);
-}
-
-void set_name(std::string_view name, tensors::Slot& slot) {
-    constexpr std::string_view kCut = "..";
-    memcpy(slot.name, name.data(), std::min(name.size(), sizeof slot.name));
-    if (name.size() > sizeof slot.name)
-        memcpy(slot.name + sizeof slot.name - kCut.size(), kCut.data(), kCut.size());
-}
-
 /// Returns the tensor's number in the map.
 std::uint64_t add(ThreadState& state, TensorMapFile& map, const OpenCall& run, tensors::Origin origin,
                   tensors::Slot& slot) {
@@ -164,52 +133,6 @@ std::uint64_t add(ThreadState& state, TensorMapFile& map, const OpenCall& run, t
     slot.model = run.model;
     slot.origin = origin;
     return map.add(slot);
-}
-
-bool is_same(const CreatedBefore& before, const RunTensors& tensors, std::uint32_t since_site,
-             const MakeArguments& made) {
-    if (made.rank > CreatedBefore::kMostRank || before.site != tensors.site ||
-        before.since_site != since_site || before.is_placed != tensors.is_placed ||
-        before.dtype != made.dtype || before.device_type != made.device_type || before.rank != made.rank)
-        return false;
-    for (std::size_t i = 0; i < made.rank; ++i)
-        if (before.sizes[i] != made.sizes[i] || before.strides[i] != made.strides[i]) return false;
-    return true;
-}
-
-void find_out(const MeasuredModel& model, const RunTensors& tensors, std::uint32_t since_site,
-              const MakeArguments& made, CreatedBefore& found) {
-    found = {};
-    found.site = tensors.site;
-    found.since_site = since_site;
-    found.is_placed = tensors.is_placed;
-    found.dtype = made.dtype;
-    found.device_type = made.device_type;
-    found.rank = made.rank;
-    if (made.rank <= CreatedBefore::kMostRank) {
-        std::copy_n(made.sizes, made.rank, found.sizes.begin());
-        std::copy_n(made.strides, made.rank, found.strides.begin());
-    }
-    found.slot.bytes = bytes_of(model.api(), made);
-    if (tensors.is_placed)
-        found.named = tensors.names->find(tensors.site, since_site, {made.sizes, made.rank});
-    if (found.named != nullptr) set_name(found.named->name, found.slot);
-}
-
-template <typename Before>
-Before& nth(std::vector<Before>& all, std::uint32_t number) {
-    const std::size_t place = std::min<std::size_t>(number, kMostBefore);
-    if (all.size() <= place) all.resize(place + 1);
-    return all[place];
-}
-
-/// Returns the facts of the tensor that was just created.
-[[gnu::hot]] const CreatedBefore& known_as(const MeasuredModel& model, RunTensors& tensors,
-                                           const MakeArguments& made) {
-    const std::uint32_t since_site = tensors.created_since++;
-    CreatedBefore& known = nth(tensors.before->made, tensors.made++);
-    if (!is_same(known, tensors, since_site, made)) find_out(model, tensors, since_site, made, known);
-    return known;
 }
 
 /// Returns the bytes of the storage, or 0 if unknown.
@@ -257,11 +180,11 @@ void remember(RunTensors& tensors, TensorHandle handle, std::uint64_t number) {
 }
 
 /// Ends the tensors that the run freed before it reached call site `site`.
-[[gnu::hot]] void free_until(ThreadState& state, RunTensors& tensors, std::uint32_t site) {
-    if (tensors.planned.empty()) return;
-    const std::vector<FreedTensor>& all = tensors.names->freed();
-    for (; tensors.next_freed < all.size() && all[tensors.next_freed].before <= site; ++tensors.next_freed)
-        end_tensor(state, std::exchange(tensors.planned[all[tensors.next_freed].tensor], 0),
+void free_until(const ThreadState& state, RunTensors& tensors, std::uint32_t site) {
+    std::span<const FreedTensor>& freed = tensors.next_freed;
+    if (freed.empty() || freed.front().before > site || tensors.planned.empty()) return;
+    for (; !freed.empty() && freed.front().before <= site; freed = freed.subspan(1))
+        end_tensor(state, tensors, std::exchange(tensors.planned[freed.front().tensor], 0),
                    tensors::End::freed);
 }
 
@@ -304,8 +227,9 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
 
 [[gnu::hot]] void note_site(ThreadState& state, const MeasuredModel& model, const CallMatcher::Match& match) {
     const OpenCall* const run = innermost_run(state);
-    if (match.site == kNone || run == nullptr || map_of(state, model) == nullptr) return;
-    RunTensors& tensors = of_run(state, model, *run);
+    RunTensors* const found = match.site == kNone || run == nullptr ? nullptr : of_run(state, model, *run);
+    if (found == nullptr) return;
+    RunTensors& tensors = *found;
     tensors.site = match.site;
     tensors.is_placed = match.is_certain;
     tensors.created_since = 0;
@@ -317,33 +241,39 @@ void note_inputs(ThreadState& state, const MeasuredModel& model, const OpenCall&
 
 [[gnu::hot]] void note_created_tensor(ThreadState& state, const MeasuredModel& model,
                                       const StubFrame& frame) {
-    TensorMapFile* const map = map_of(state, model);
     const OpenCall* const run = innermost_run(state);
+    if (run == nullptr || static_cast<std::int32_t>(frame.results[0]) != 0) return;
     const MakeArguments made(frame);
-    const bool is_made = static_cast<std::int32_t>(frame.results[0]) == 0 && made.returned != nullptr;
-    if (map == nullptr || run == nullptr || !is_made || !made.can_be_right()) return;
-    RunTensors& tensors = of_run(state, model, *run);
+    if (made.returned == nullptr || !made.can_be_right()) return;
+    RunTensors* const found = of_run(state, model, *run);
+    if (found == nullptr) return;
+    RunTensors& tensors = *found;
     const CreatedBefore& known = known_as(model, tensors, made);
     void* data = nullptr;
     const TensorHandle handle = *made.returned;
     if (known.slot.bytes == 0 || handle == nullptr || model.api().data_ptr(handle, &data) != 0 ||
         data == nullptr)
         return;
-    tensors::Slot slot = known.slot;
-    slot.address = reinterpret_cast<std::uint64_t>(data);
-    const std::uint64_t number = add(state, *map, *run, tensors::Origin::made, slot);
+    const std::uint64_t sequence = state.session->last_seq();
+    const std::uint64_t number = tensors.map->add(known.slot, [=](tensors::Slot& slot) {
+        slot.address = reinterpret_cast<std::uint64_t>(data);
+        slot.created_sequence = sequence;
+        slot.run = run->run;
+        slot.model = run->model;
+        slot.origin = tensors::Origin::made;
+    });
     // The free of a tensor that the source does not name cannot be determined.
     if (known.named != nullptr) expect_end(tensors, known.named, handle, number);
 }
 
 void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const OpenCall& call) {
-    TensorMapFile* const map = map_of(state, model);
     const OpenCall* const run = innermost_run(state);
     const SitePlan* const plan = model.site(call.site);
     // Without the site it is unknown which of a proxy's tensors the call creates.
-    if (map == nullptr || run == nullptr || plan == nullptr) return;
+    RunTensors* const found = run == nullptr || plan == nullptr ? nullptr : of_run(state, model, *run);
+    if (found == nullptr) return;
+    RunTensors& tensors = *found;
     CallTensors& own = tensors_of(state);
-    RunTensors& tensors = of_run(state, model, *run);
     // A custom op may return any part of the memory that it allocated.
     const bool is_custom = call.passage.slot->role == SlotRole::proxy;
     begin_finding(own);
@@ -359,7 +289,7 @@ void note_returned_tensors(ThreadState& state, const MeasuredModel& model, const
         if (!is_found) continue;
         const NamedTensor* const named = argument.facts->returned_as;
         set_name(named == nullptr ? argument.facts->label : named->name, slot);
-        const std::uint64_t number = add(state, *map, *run, tensors::Origin::returned, slot);
+        const std::uint64_t number = add(state, *tensors.map, *run, tensors::Origin::returned, slot);
         expect_end(tensors, named, argument.handle, number);
     }
 }
@@ -370,7 +300,7 @@ void note_tensor_freed(ThreadState& state, TensorHandle handle) {
     TensorLifetimes& made = own->made;
     for (std::size_t i = made.depth; i-- > 0;) {
         const std::uint64_t number = take(made.runs[i], handle);
-        if (number != 0) return end_tensor(state, number, tensors::End::freed);
+        if (number != 0) return end_tensor(state, made.runs[i], number, tensors::End::freed);
     }
 }
 
@@ -381,6 +311,7 @@ void note_end_of_run(ThreadState& state, const OpenCall& run, std::int32_t resul
     RunTensors* const known = known_run(state, made, run.run);
     if (known == nullptr) return;
     --made.depth;
+    made.last = nullptr;
     free_until(state, *known, kNone);
     // An exception can unwind a linked model's run unnoticed, so success alone does not prove that the
     // tensors outlived the run.
@@ -389,7 +320,7 @@ void note_end_of_run(ThreadState& state, const OpenCall& run, std::int32_t resul
     else if (known->names->is_last(known->site))
         end_planned(state, *known, tensors::End::outlived);
     for (const std::uint64_t number : known->numbers)
-        end_tensor(state, number, tensors::End::outlived);
+        end_tensor(state, *known, number, tensors::End::outlived);
 }
 
 }  // namespace aoti_dbg

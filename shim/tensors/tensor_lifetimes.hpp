@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "model/allocation_names.hpp"
@@ -21,6 +22,7 @@ namespace aoti_dbg {
 
 class MeasuredModel;
 class Session;
+class TensorMapFile;
 struct ArgumentFacts;
 struct OpenCall;
 struct ThreadState;
@@ -57,6 +59,7 @@ struct TensorsBefore {
 /// The state of one run: its position, for names, and the tensors that it is going to free.
 struct RunTensors {
     std::uint32_t run = ring::kNoRun;
+    TensorMapFile* map = nullptr;
     std::uint32_t site = kNone;  // the last site that the run passed
     bool is_placed = true;       // if false, the site is a guess and nothing is named
     std::uint32_t created_since = 0;
@@ -66,7 +69,7 @@ struct RunTensors {
     // The map numbers of the tensors whose free the source shows, by NamedTensor::number; 0 for none. It
     // becomes empty when the run deviates from the call order of the source.
     const AllocationNames* names = nullptr;
-    std::size_t next_freed = 0;
+    std::span<const FreedTensor> next_freed;  // those that the run has not passed
     std::vector<std::uint64_t> planned;
     // Other tensors with one owner that are not freed yet, and their numbers in the map. They are few, so a
     // linear search finds them. `may_have` skips the search for most other handles.
@@ -79,6 +82,7 @@ struct RunTensors {
 struct TensorLifetimes {
     std::vector<RunTensors> runs;  // kept for their memory
     std::size_t depth = 0;         // number of active runs, since a run may be nested in an op of another
+    RunTensors* last = nullptr;    // the active run that was used last
     std::map<std::uint16_t, TensorsBefore> before;  // by model
 };
 

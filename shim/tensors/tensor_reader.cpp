@@ -34,6 +34,14 @@ bool is_contiguous(std::span<const std::int64_t> sizes, std::span<const std::int
     return true;
 }
 
+/// Lists are so short that a call of memcmp would take longer.
+bool are_equal(std::span<const std::int64_t> one, std::span<const std::int64_t> other) {
+    if (one.size() != other.size()) return false;
+    for (std::size_t i = 0; i < one.size(); ++i)
+        if (one[i] != other[i]) return false;
+    return true;
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> reach(std::span<const std::int64_t> sizes,
@@ -121,8 +129,8 @@ bool TensorReader::is_same(const KnownTensor& known, const Raw& raw) {
     return known.dtype_code == raw.dtype_code && known.device_type == raw.device_type &&
            facts.device_index == raw.device_index && facts.is_strided == raw.is_strided &&
            facts.storage_offset == raw.storage_offset && facts.storage_bytes == raw.storage_bytes &&
-           facts.bits == raw.bits && std::ranges::equal(facts.sizes, raw.sizes) &&
-           std::ranges::equal(facts.strides, raw.strides);
+           facts.bits == raw.bits && are_equal(facts.sizes, raw.sizes) &&
+           are_equal(facts.strides, raw.strides);
 }
 
 void TensorReader::prepare_jobs(const Raw& raw, SeenFacts& facts) {
@@ -134,13 +142,23 @@ void TensorReader::prepare_jobs(const Raw& raw, SeenFacts& facts) {
     facts.likeness[0] = is_any_shape ? raw.hash_of_elements(facts.count) : facts.likeness[1];
 }
 
-const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
+const SeenFacts* TensorReader::facts_of(const ShimApi& api, TensorHandle handle, const Raw& raw) {
     if (used_ >= kPlaces / 2) forget();
     if (known_.empty()) known_.resize(kPlaces);
+    std::uint16_t& last_place =
+        last_places_[reinterpret_cast<std::uintptr_t>(handle) / 16 % last_places_.size()];
+    const KnownTensor& last = known_[last_place];
+    if (last.facts != nullptr && is_same(last, raw)) return last.facts.get();
+    return look_up(api, raw, last_place);
+}
+
+const SeenFacts* TensorReader::look_up(const ShimApi& api, const Raw& raw, std::uint16_t& place_of_last) {
     const std::uint64_t hash = raw.hash();
     std::size_t place = hash % kPlaces;
     for (; known_[place].facts != nullptr; place = (place + 1) % kPlaces) {
-        if (known_[place].hash == hash && is_same(known_[place], raw)) return known_[place].facts.get();
+        if (known_[place].hash != hash || !is_same(known_[place], raw)) continue;
+        place_of_last = static_cast<std::uint16_t>(place);
+        return known_[place].facts.get();
     }
     auto facts = std::make_unique<SeenFacts>();
     const std::optional<DType> dtype = api.dtype_of(raw.dtype_code);
@@ -186,6 +204,7 @@ const SeenFacts* TensorReader::facts_of(const ShimApi& api, const Raw& raw) {
     }
     known_[place] = {hash, raw.dtype_code, raw.device_type, std::move(facts)};
     ++used_;
+    place_of_last = static_cast<std::uint16_t>(place);
     return known_[place].facts.get();
 }
 
@@ -215,7 +234,7 @@ bool TensorReader::read(const ShimApi& api, TensorHandle handle, SeenTensor& see
             raw.storage_bytes = -1;
         raw.bits = api.math_bits(handle);
     }
-    seen.facts = facts_of(api, raw);
+    seen.facts = facts_of(api, handle, raw);
     void* data = nullptr;
     if (raw.is_strided && seen.facts->count != 0 && api.data_ptr(handle, &data) == 0)
         seen.address = reinterpret_cast<std::uint64_t>(data);

@@ -2,6 +2,7 @@
 // a known tensor costs a few getter calls and no allocation. It must not read the tensor's elements.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -84,11 +85,15 @@ class TensorReader {
     static bool is_same(const KnownTensor& known, const Raw& raw);
     static void prepare_jobs(const Raw& raw, SeenFacts& facts);
     static std::int64_t needed_storage(const ShimApi& api, const Raw& raw);
-    const SeenFacts* facts_of(const ShimApi& api, const Raw& raw);
+    const SeenFacts* facts_of(const ShimApi& api, TensorHandle handle, const Raw& raw);
+    const SeenFacts* look_up(const ShimApi& api, const Raw& raw, std::uint16_t& place_of_last);
 
     void forget();
 
     Table known_;  // hash table with open addressing
+    // By handle: the place of the facts that it had last. Handles return in the next run, as other memory
+    // does.
+    std::array<std::uint16_t, 256> last_places_{};
     std::size_t used_ = 0;
     std::vector<FactsPtr> forgotten_;
 };

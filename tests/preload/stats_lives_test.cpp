@@ -100,6 +100,18 @@ TEST_CASE("A primary context that is released for good does no harm either") {
     check_unharmed(argv, {}, watched.outcome);
 }
 
+TEST_CASE("An input that an earlier run changes on another stream is measured after the wait for that run") {
+    const Lines argv = lives({"shared", model_path("stats")});
+    const Preloaded watched(argv, kLevel2);
+    CAPTURE(watched.outcome.err);
+    check_unharmed(argv, {}, watched.outcome);
+    const Lines inputs =
+        arguments_of(event_lines(watched.out()), "before", "aoti_torch_cuda_addmm_out", "arg2_1");
+    REQUIRE(inputs.size() == 6);
+    CHECK(member(inputs.front(), "min") == "-1");
+    CHECK(member(inputs.back(), "min") == "\"NaN\"");
+}
+
 TEST_CASE("A fork during measuring leaves the parent measuring, whatever the child does") {
     if (!kChildrenCanAllocate) return;
     struct Expected {

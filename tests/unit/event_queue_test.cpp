@@ -27,9 +27,9 @@ struct Made {
         for (std::size_t i = 0; i < count; ++i) {
             SeenArgument& argument = arguments.list.emplace_back();
             argument.address = address_of(thread, number, i);
-            argument.on_host = std::make_unique<MeasuredOnHost>();
+            argument.on_host = arguments.on_host.emplace_back(std::make_unique<MeasuredOnHost>()).get();
             argument.scalar = static_cast<std::uint32_t>(i);
-            arguments.scalars.push_back(ShortText::integer(static_cast<std::int64_t>(number + i)));
+            arguments.scalars.emplace_back(number + i);
         }
     }
     static std::uint64_t address_of(std::uint64_t thread, std::uint64_t number, std::size_t argument) {
@@ -61,8 +61,7 @@ std::optional<Taken> take(EventQueue& queue) {
     Taken taken{call->call.thread, call->call.sequence, arguments.size()};
     taken.is_whole = scalars.size() == arguments.size();
     for (std::size_t i = 0; i < arguments.size() && taken.is_whole; ++i) {
-        const ShortText scalar = ShortText::integer(static_cast<std::int64_t>(taken.number + i));
-        taken.is_whole = scalars[arguments[i].scalar].view() == scalar.view() &&
+        taken.is_whole = std::get<std::uint64_t>(scalars[arguments[i].scalar]) == taken.number + i &&
                          arguments[i].on_host != nullptr &&
                          arguments[i].address == Made::address_of(taken.thread, taken.number, i);
     }

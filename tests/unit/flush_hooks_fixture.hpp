@@ -64,6 +64,8 @@ int g_flushes_of_all = 0;
 int g_flushes_of_one = 0;
 int g_sends = 0;
 int g_forgets = 0;
+int g_forgets_launched = 0;
+bool g_is_before_first_call = false;
 int g_waits = 0;
 int g_answers = 0;
 int g_events = 0;
@@ -102,8 +104,8 @@ void set_real(void* real) {
 int call(const FlushHook& hook, void* real = reinterpret_cast<void*>(&real_function)) {
     set_real(real);
     activate_driver_observers();
-    g_flushes_of_all = g_flushes_of_one = g_sends = g_forgets = g_waits = g_answers = g_events = g_leaving =
-        g_real_calls = g_flushes_before_real = 0;
+    g_flushes_of_all = g_flushes_of_one = g_sends = g_forgets = g_forgets_launched = g_waits = g_answers =
+        g_events = g_leaving = g_real_calls = g_flushes_before_real = 0;
     g_ordered.clear();
     g_touched.clear();
     g_stream = &g_stream;
@@ -149,6 +151,12 @@ bool g_measuring = false;
 bool g_saving = true;
 void note_unseen_work() {
     ++g_forgets;
+}
+void forget_launched() {
+    ++g_forgets_launched;
+}
+bool is_before_first_call() {
+    return g_is_before_first_call;
 }
 
 bool lets_pending_wait(void* /*stream*/) {

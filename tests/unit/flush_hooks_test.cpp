@@ -31,6 +31,23 @@ TEST_CASE("In an inspected run, possible changes of memory are noted, and mere q
     g_measuring = false;
 }
 
+TEST_CASE("If a run waits for an event before its first call, only what was launched is forgotten") {
+    g_pending_points = 0;
+    g_measuring = g_is_before_first_call = true;
+    const auto run = std::make_unique<ThreadState>();
+    run->depth = 1;
+    t_thread_state = run.get();
+    for (const FlushHook& hook : kHooks) {
+        CAPTURE(hook.name);
+        CHECK(call(hook) == kAnswer);
+        const bool waits_for_event = std::string(hook.name) == "cuEventSynchronize";
+        CHECK(g_forgets_launched == (waits_for_event ? 1 : 0));
+        CHECK(g_forgets == (waits_for_event || only_sends(hook) || only_asks(hook) ? 0 : 1));
+    }
+    t_thread_state = nullptr;
+    g_measuring = g_is_before_first_call = false;
+}
+
 TEST_CASE("Outside of runs, and in skipped ones, nothing is noted") {
     g_pending_points = 0;
     g_measuring = true;

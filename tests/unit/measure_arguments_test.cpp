@@ -82,6 +82,11 @@ Argument tensor(const std::string& name, Role role = Role::reads) {
     return argument;
 }
 
+std::string text_of(const CallArgument& argument) {
+    if (argument.kind != CallArgument::Kind::scalar) return {};
+    return std::string(text_of(argument.value).view());
+}
+
 Argument scalar(const std::string& text, const std::string& type = {}) {
     Argument argument;
     argument.kind = ArgumentKind::scalar;
@@ -133,12 +138,12 @@ TEST_CASE("Integers and floating-point numbers spill to one stack, in their orde
     const auto all = of_shim(shim("wwwwwwdddddddddidi"), frame, &site, false);
     REQUIRE(all.size() == 18);
     for (std::size_t i = 0; i < 6; ++i)
-        CHECK(all[i].text.view() == std::to_string(i + 1));
+        CHECK(text_of(all[i]) == std::to_string(i + 1));
     const Found found(all.begin() + 14, all.end());
     CHECK(labels(found) == Labels{"s0", "buf1", "s1", "buf2"});
-    CHECK(found[0].text.view() == "2.5");
+    CHECK(text_of(found[0]) == "2.5");
     CHECK(found[1].handle == handle(64));
-    CHECK(found[2].text.view() == "3.5");
+    CHECK(text_of(found[2]) == "3.5");
     CHECK(found[3].handle == handle(80));
 }
 
@@ -149,8 +154,8 @@ TEST_CASE("The upper half of a register is not part of a 32-bit number") {
     frame.integer(0xdeadbeefffffffffULL).integer(0xdeadbeef00000007ULL);
     const auto found = of_shim(shim("zy"), frame, &site, false);
     REQUIRE(found.size() == 2);
-    CHECK(found[0].text.view() == "-1");
-    CHECK(found[1].text.view() == "7");
+    CHECK(text_of(found[0]) == "-1");
+    CHECK(text_of(found[1]) == "7");
 }
 
 TEST_CASE("A site with another number of arguments names nothing") {
@@ -239,7 +244,7 @@ TEST_CASE("An op behind the proxy executor has the passed integers, and the rest
         frame.integer(1).integer(0).integer(passed).pointer(integers).integer(1).pointer(list);
         Labels values;
         for (const CallArgument& argument : of_shim(executor, frame, &site, false))
-            values.push_back(argument.facts->label + "=" + std::string(argument.text.view()));
+            values.push_back(argument.facts->label + "=" + text_of(argument));
         return values;
     };
     CHECK(values_of(3) ==
@@ -259,7 +264,7 @@ TEST_CASE("A kernel's pointers and symbols are named by its site; literal number
     REQUIRE(found.size() == 3);
     CHECK(found[0].kind == CallArgument::Kind::pointer);
     CHECK(found[0].address == 64);
-    CHECK(found[1].text.view() == "8");
+    CHECK(text_of(found[1]) == "8");
     CHECK(found[2].address == 128);
 }
 
@@ -290,15 +295,16 @@ TEST_CASE("A launch passes its arguments in its own order; the result has the so
     const void* parameters[] = {&in, &out, &elements, &scratch};
     const std::uint32_t launched[] = {2, 0, 1, kNone};
     Found found;
-    launch_arguments(const_cast<void**>(parameters), &planned.plan(), launched, {}, found);
+    launch_arguments(const_cast<void**>(parameters), plan_launch(planned.plan().by_position, launched),
+                     found);
     CHECK(labels(found) == Labels{"buf0", "s77", "arg0_1", "8L"});
     REQUIRE(found.size() == 4);
     CHECK(found[0].address == out);
     CHECK(found[0].may_write);
-    CHECK(found[1].text.view() == "-3");
+    CHECK(text_of(found[1]) == "-3");
     CHECK(found[2].address == in);
     CHECK_FALSE(found[2].may_write);
-    CHECK(found[3].text.view() == "8");
+    CHECK(text_of(found[3]) == "8");
 }
 
 TEST_CASE("A launch without a source is read by its parameter sizes, and never beyond them") {
@@ -309,12 +315,12 @@ TEST_CASE("A launch without a source is read by its parameter sizes, and never b
     const void* parameters[] = {&pointer, &number, map};
     const std::uint32_t sizes[] = {8, 4, 128};
     Found found;
-    launch_arguments(const_cast<void**>(parameters), nullptr, {}, sizes, found);
+    unplanned_arguments(const_cast<void**>(parameters), sizes, found);
     CHECK(labels(found) == Labels{"arg0", "arg1"});
     REQUIRE(found.size() == 2);
     CHECK(found[0].address == pointer);
     CHECK(found[0].may_write);
-    CHECK(found[1].text.view() == "7");
+    CHECK(text_of(found[1]) == "7");
 }
 
 /// Bytes that end at the last readable address.
@@ -391,7 +397,7 @@ TEST_CASE("Scalars and strings have the names of the shim's header, and absent o
           Labels{"arg0", "dim", "mask", "many", "mode", "algorithm", "dtype", "bins", "scale", "flag", "n"});
     std::vector<std::string> values;
     for (const CallArgument& argument : found)
-        values.emplace_back(argument.text.view());
+        values.emplace_back(text_of(argument));
     CHECK(values == Labels{"", "[1, -1]", "[1, 0, 1]", "[1000000000, 2000000000, 3000000000, ...]",
                            "\"reflect\"", "\"fast\"", "6", "1099511627776", "0.125", "1",
                            "18446744073709551615"});
@@ -407,7 +413,7 @@ TEST_CASE("A list of unknown length is left out, and so is one of unknown kind")
         2.5);
     const auto found = of_shim(shim("AOnSnAnd"), frame, nullptr, false);
     CHECK(labels(found) == Labels{"arg7"});
-    CHECK(of_shim(shim("An"), Frame().integer(0).integer(0), nullptr, false).at(0).text.view() == "[]");
+    CHECK(text_of(of_shim(shim("An"), Frame().integer(0).integer(0), nullptr, false).at(0)) == "[]");
 }
 
 TEST_CASE("Numbers that the op returns are listed after it") {
@@ -420,7 +426,7 @@ TEST_CASE("Numbers that the op returns are listed after it") {
     const auto after = of_shim(op, frame, nullptr, true);
     REQUIRE(after.size() == 2);
     CHECK(after[1].facts->label == "ret4");
-    CHECK(after[1].text.view() == "77");
+    CHECK(text_of(after[1]) == "77");
 }
 
 TEST_CASE("Computed values keep the source's name, and literals have that of the header") {
@@ -437,8 +443,8 @@ TEST_CASE("Computed values keep the source's name, and literals have that of the
     REQUIRE(found.size() == 5);
     CHECK(found[0].facts->parameter == "self");
     CHECK(found[1].facts->parameter == "k");
-    CHECK(found[2].text.view() == "-1");
-    CHECK(found[3].text.view() == "60");
+    CHECK(text_of(found[2]) == "-1");
+    CHECK(text_of(found[3]) == "60");
 }
 
 TEST_CASE("A long string is cut, with a mark") {

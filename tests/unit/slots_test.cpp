@@ -42,6 +42,24 @@ TEST_CASE("The same name in two models has two stubs, each before its own functi
     CHECK(call(second) == 2);
 }
 
+TEST_CASE("An op that gives a tensor other memory is known by its name") {
+    const auto moves = [](const std::string& name) {
+        Slot slot = slot_of(one, name, ring::kNoModel);
+        slot.shim = find_shim(name);
+        REQUIRE(slot.shim != nullptr);
+        REQUIRE(stub_for(slot) != nullptr);
+        std::uint64_t number = 0;
+        while (slot_at(number).name != slot.name)
+            ++number;
+        return slot_at(number).moves_tensors;
+    };
+    CHECK(moves("aoti_torch_cpu_set__source_Tensor"));
+    CHECK(moves("aoti_torch_cuda_resize_"));
+    CHECK(moves("aoti_torch_cuda_resize_as_"));
+    CHECK_FALSE(moves("aoti_torch_cuda_addmm_out"));
+    CHECK_FALSE(moves("aoti_torch_cpu_fill__Scalar"));
+}
+
 TEST_CASE("A full pool leaves functions unhooked, and retired slots are reused") {
     std::set<void*> stubs;
     std::uint32_t made = 0;

@@ -18,6 +18,8 @@ using victim::Worker;
 //   fork HOW MODEL CPU_MODEL              forks 6 children while a thread runs the model. They end by exit,
 //                                         _exit, exec or abort, or run the CPU model first and then end by
 //                                         exit (cpu), _exit (cpu_exit) or abort (cpu_abort)
+//   shared MODEL                          runs on two streams with one input. The last run waits for the one
+//                                         before it, whose stream fills the input with NaN
 //   late stall|end N MODEL                N runs while standard error is a full pipe, which is read after
 //                                         the last run (end) or after a run that blocks (stall)
 namespace {
@@ -129,6 +131,27 @@ void fork_while_running(const victim::Torch& torch, const std::string& how, cons
                 cpu_model.run().sum - expected);
 }
 
+void run_with_shared_input(const victim::Torch& torch, const std::string& path) {
+    make_context(true);
+    const victim::Model model(torch, path, 0, "cuda");
+    Worker first(torch, model, "nonblocking");
+    Worker second(torch, model, "nonblocking");
+    first.upload(0);
+    for (int run = 0; run < 2; ++run) {
+        first.run();
+        second.run_with(first.input());
+    }
+    MUST(cuCtxSynchronize());
+    const auto nap = [](void* /*data*/) { std::this_thread::sleep_for(std::chrono::milliseconds(200)); };
+    MUST(cuLaunchHostFunc(first.stream(), nap, nullptr));
+    MUST(cuMemsetD32Async(first.input(), 0x7fc00000, victim::kInputBytes / sizeof(float), first.stream()));
+    first.run();
+    second.run_with(first.input());
+    std::printf("the last run: %llx\n", static_cast<unsigned long long>(second.fetch()));
+    first.forget_outputs();
+    second.forget_outputs();
+}
+
 /// Makes standard error a pipe that fills soon and is read only after start().
 class LatePipe {
   public:
@@ -196,6 +219,8 @@ int main(int argc, char** argv) {
         fork_while_running(torch, argv[2], argv[3], argv[4]);
     } else if (mode == "late" && argc == 5) {
         run_late(torch, argv[2] == std::string("stall"), std::stoi(argv[3]), argv[4]);
+    } else if (mode == "shared" && argc == 3) {
+        run_with_shared_input(torch, argv[2]);
     } else if (argc == 3) {
         live(torch, mode, argv[2]);
     } else {

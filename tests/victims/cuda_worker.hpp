@@ -78,12 +78,15 @@ class Worker {
 
     /// With `single`, the run neither records an end event nor waits for one, which would be unsafe during a
     /// capture.
-    void run(bool single = false) {
+    void run(bool single = false) { run_with(input_, single); }
+
+    /// Does the same with the input of another worker.
+    void run_with(CUdeviceptr input, bool single = false) {
         forget_outputs();
         const int64_t sizes[] = {kRows, kColumns};
         const int64_t strides[] = {kColumns, 1};
         AtenTensorHandle handle = nullptr;
-        torch_.from_blob(reinterpret_cast<void*>(input_), 2, sizes, strides, 0, 6, 1, 0, &handle, 0, nullptr,
+        torch_.from_blob(reinterpret_cast<void*>(input), 2, sizes, strides, 0, 6, 1, 0, &handle, 0, nullptr,
                          0);
         if (model_.run(&handle, 1, outputs_, 3, stream_, single) != 0) {
             if (cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS) end_by_fault();
@@ -119,6 +122,7 @@ class Worker {
     void abandon() { is_abandoned_ = true; }
 
     [[nodiscard]] CUstream stream() const { return stream_; }
+    [[nodiscard]] CUdeviceptr input() const { return input_; }
 
   private:
     const Torch& torch_;

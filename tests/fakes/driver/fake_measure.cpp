@@ -91,7 +91,7 @@ bool find_tensor(const StatisticsLaunch& launch, std::uint32_t j, JobTensor& ten
     tensor.sizes[0] = static_cast<std::int64_t>(job.count);
     tensor.strides[0] = 1;
     if (static_cast<std::uint32_t>(job.dtype) >= aoti_dbg::kDTypes) return faults("job %u: no dtype", j);
-    if (job.rank > 0 && std::uint32_t{job.first_dim} + rank > aoti_dbg::kMostDims)
+    if (job.rank > 0 && std::uint32_t{job.first_dim} + rank > aoti_dbg::kMostLaunchDims)
         return faults("job %u: rank %u from dimension %u", j, rank, job.first_dim);
     for (std::uint32_t d = 0; d < job.rank; ++d) {
         tensor.sizes[d] = launch.dim[job.first_dim + d].size;
