@@ -33,6 +33,19 @@ if(AOTI_DBG_SANITIZE)
   endforeach()
 endif()
 
+# What a release build and a sanitized build compile alike is taken from this folder: the kernels, and for
+# ThreadSanitizer the fakes, the victims and the command, which has no threads of its own.
+set(AOTI_DBG_RELEASE_BUILD "" CACHE PATH "The folder of a complete release build, to save time in a sanitized build")
+set(AOTI_DBG_BINARIES ${CMAKE_BINARY_DIR}) # the folder of fakes/, victims/ and the command
+if(AOTI_DBG_RELEASE_BUILD AND AOTI_DBG_SANITIZE MATCHES "thread")
+  set(AOTI_DBG_BINARIES ${AOTI_DBG_RELEASE_BUILD})
+endif()
+if(AOTI_DBG_BINARIES STREQUAL CMAKE_BINARY_DIR)
+  set(AOTI_DBG_OWN_BINARIES ON)
+else()
+  set(AOTI_DBG_OWN_BINARIES OFF)
+endif()
+
 add_library(aoti_dbg_flags INTERFACE)
 # Line tables and functions are the debug information that a report of a crash in the library needs. Types and
 # variables would make the library four times as large. No file names a folder of the machine that built it.

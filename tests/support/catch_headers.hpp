@@ -1,4 +1,4 @@
-// Precompiled once for all tests (see CMakeLists.txt). About thirty of them read JSON.
+// Precompiled once for all tests (see CMakeLists.txt).
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 #include <string>
