@@ -165,24 +165,14 @@ CallMatcher::Match CallMatcher::match_elsewhere(std::uint32_t id) {
     if (id >= plan_.sites_of_id_.size()) return {};
     const std::uint32_t place = places_.size() == 1 ? places_[0] : kNone;
     Found& known = found_[place % found_.size()];
-    if (place != kNone && known.place == place && known.id == id) return take(known.node, known.is_next);
+    if (place != kNone && known.place == place && known.id == id)
+        return take(plan_.nodes_[known.node], known.node, known.is_next);
     const std::optional<std::size_t> cost = search(id);
     if (!cost) return jump_by_name(id);
     // A search that gave up has found one of several places.
     const bool is_only_place = place != kNone && candidates_.size() == 1 && !forgot_places_;
     if (is_only_place) known = {place, id, candidates_[0], *cost == 0};
     return finish_match(*cost == 0);
-}
-
-/// Continues behind the only call that a search found.
-CallMatcher::Match CallMatcher::take(std::uint32_t node, bool is_next) {
-    ++steps_;
-    places_[0] = node + 1;
-    const CallPlan::Node& found = plan_.nodes_[node];
-    expected_ = &found + 1;
-    if (found.is_only) forgot_places_ = false;
-    last_site_ = found.site;
-    return {last_site_, !forgot_places_, !forgot_places_ && is_next};
 }
 
 /// Fills `candidates_` with the cheapest calls of that name.

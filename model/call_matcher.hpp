@@ -64,12 +64,7 @@ class CallMatcher {
     /// Returns the site of a call of that name. A name without a site changes nothing.
     Match match(std::uint32_t id) {
         if (expected_ == nullptr || expected_->id != id || id == kNone) return match_elsewhere(id);
-        ++steps_;
-        ++places_[0];
-        const CallPlan::Node& node = *expected_++;
-        if (node.is_only) forgot_places_ = false;
-        last_site_ = node.site;
-        return {last_site_, !forgot_places_, !forgot_places_};
+        return take(*expected_, places_[0], true);
     }
     /// Returns true once if no path led to a call and only its name identified it.
     bool take_lost();
@@ -78,11 +73,19 @@ class CallMatcher {
 
   private:
     Match match_elsewhere(std::uint32_t id);
+    /// Continues behind the only call that comes next, node number `place`.
+    Match take(const CallPlan::Node& call, std::uint32_t place, bool is_next) {
+        ++steps_;
+        places_[0] = place + 1;
+        expected_ = &call + 1;
+        if (call.is_only) forgot_places_ = false;
+        last_site_ = call.site;
+        return {last_site_, !forgot_places_, !forgot_places_ && is_next};
+    }
     /// Returns the cost of the path to `candidates_`, or nothing if there is none.
     std::optional<std::size_t> search(std::uint32_t id);
     void expand(std::uint32_t node, std::uint32_t id, std::size_t cost);
     Match finish_match(bool is_next);
-    Match take(std::uint32_t node, bool is_next);
     Match jump_by_name(std::uint32_t id);
 
     const CallPlan& plan_;

@@ -48,13 +48,6 @@ void end_run(ThreadState& state, const OpenCall& run) {
 
 }  // namespace
 
-std::uint32_t nesting_of(const ThreadState& state) {
-    std::uint32_t nesting = 0;
-    for (std::uint32_t i = 0; i < state.depth; ++i)
-        nesting += is_model_entry(state.open[i].kind) ? 0 : 1;
-    return nesting;
-}
-
 void close_calls_below(ThreadState& state, std::uintptr_t frame) {
     while (state.depth > 0) {
         OpenCall& left = state.open[state.depth - 1];

@@ -70,8 +70,4 @@ bool begin_call(ThreadState& state, const CallStart& start);
 /// ring::RecordFlags for its record.
 void end_call(ThreadState& state, std::uintptr_t frame, std::int32_t result, std::uint8_t flags = 0);
 
-/// Returns the indentation of printed calls in this thread: the number of open calls, except those that only
-/// lead into a model.
-std::uint32_t nesting_of(const ThreadState& state);
-
 }  // namespace aoti_dbg

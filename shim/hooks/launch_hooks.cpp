@@ -34,6 +34,10 @@ bool is_in_model(ThreadState& state, std::uint16_t model, const void* address) {
     return reinterpret_cast<std::uintptr_t>(address) - state.code.low < state.code.bytes;
 }
 
+bool is_in_launch(const OpenCall* top) {
+    return top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton);
+}
+
 bool is_by_model(ThreadState& state, const OpenCall* top, const void* caller, CallStart& start) {
     // Within a run, copies and fills that PyTorch launches for the model are not the model's own calls.
     if (top != nullptr) return is_model_entry(top->kind) && is_in_model(state, top->model, caller);
@@ -49,8 +53,7 @@ bool is_by_model(ThreadState& state, const OpenCall* top, const void* caller, Ca
     if (state == nullptr) return;
     OpenCall* const top = close_unwound_calls(*state, start_.frame);
     // A launch inside a launch is the same launch, passed on by another interposing library.
-    if (top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton))
-        return;
+    if (is_in_launch(top)) return;
     Passage& launch = start_.passage;
     if (launch.shape != nullptr && top != nullptr && top->passage.values != nullptr) [[unlikely]]
         capture_inside(*state, *top, launch);
@@ -101,8 +104,7 @@ LifecycleCall::LifecycleCall(const char* label, Caller by) : frame_(by.frame) {
         ThreadState* const state = thread_state();
         if (state == nullptr) return;
         const OpenCall* const top = close_unwound_calls(*state, by.frame);
-        if (top != nullptr && (top->kind == ring::CallKind::launch || top->kind == ring::CallKind::triton))
-            return;
+        if (is_in_launch(top)) return;
         CallStart start;
         start.kind = ring::CallKind::lifecycle;
         start.frame = by.frame;

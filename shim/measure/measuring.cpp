@@ -86,7 +86,7 @@ void report_name(ThreadState& state, const OpenCall& call, When when) {
     MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
     event.name_only = true;
     event.site = &site_facts(call.measured, call);
-    event.nesting = nesting_of(state);
+    event.nesting = call.nesting;
     SeenCall seen;
     seen.call = event;
     seen.printed = true;

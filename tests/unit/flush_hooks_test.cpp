@@ -16,27 +16,38 @@ TEST_CASE("If nothing waits to be measured, a hook calls the real function and d
     }
 }
 
+/// While it lives, the thread is directly in an inspected run, and nothing waits to be measured.
+class InspectedRun {
+  public:
+    InspectedRun() {
+        g_pending_points = 0;
+        g_measuring = true;
+        run_->depth = 1;
+        t_thread_state = run_.get();
+    }
+    ~InspectedRun() {
+        t_thread_state = nullptr;
+        g_measuring = false;
+    }
+    InspectedRun(const InspectedRun&) = delete;
+    InspectedRun& operator=(const InspectedRun&) = delete;
+
+  private:
+    std::unique_ptr<ThreadState> run_ = std::make_unique<ThreadState>();
+};
+
 TEST_CASE("In an inspected run, possible changes of memory are noted, and mere queries are not") {
-    g_pending_points = 0;
-    g_measuring = true;
-    const auto run = std::make_unique<ThreadState>();
-    run->depth = 1;
-    t_thread_state = run.get();
+    const InspectedRun run;
     for (const FlushHook& hook : kHooks) {
         CAPTURE(hook.name);
         CHECK(call(hook) == kAnswer);
         CHECK(g_forgets == (only_sends(hook) || only_asks(hook) ? 0 : 1));
     }
-    t_thread_state = nullptr;
-    g_measuring = false;
 }
 
 TEST_CASE("If a run waits for an event before its first call, only what was launched is forgotten") {
-    g_pending_points = 0;
-    g_measuring = g_is_before_first_call = true;
-    const auto run = std::make_unique<ThreadState>();
-    run->depth = 1;
-    t_thread_state = run.get();
+    const InspectedRun run;
+    g_is_before_first_call = true;
     for (const FlushHook& hook : kHooks) {
         CAPTURE(hook.name);
         CHECK(call(hook) == kAnswer);
@@ -44,8 +55,7 @@ TEST_CASE("If a run waits for an event before its first call, only what was laun
         CHECK(g_forgets_launched == (waits_for_event ? 1 : 0));
         CHECK(g_forgets == (waits_for_event || only_sends(hook) || only_asks(hook) ? 0 : 1));
     }
-    t_thread_state = nullptr;
-    g_measuring = g_is_before_first_call = false;
+    g_is_before_first_call = false;
 }
 
 TEST_CASE("Outside of runs, and in skipped ones, nothing is noted") {
