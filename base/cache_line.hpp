@@ -1,4 +1,4 @@
-// The distance between data that different threads write all the time. It avoids false sharing.
+// Cache lines. Data that different threads write all the time must lie on different ones.
 #pragma once
 
 #include <cstddef>
@@ -6,5 +6,17 @@
 namespace aoti_dbg {
 
 inline constexpr std::size_t kCacheLine = 64;
+
+/// Prefetches the cache line at `address` for the next write: it has left the caches, or another thread has
+/// it.
+inline void expect_to_write(const void* address) {
+#if defined(__x86_64__)
+    // Without an option for newer processors, the compiler's own builtin prefetches for reading. Processors
+    // without this instruction ignore it.
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+    __builtin_prefetch(address, 1);
+#endif
+}
 
 }  // namespace aoti_dbg

@@ -13,10 +13,12 @@ class DefaultFloatState {
   public:
 #if defined(__x86_64__)
     DefaultFloatState() : kept_(_mm_getcsr()) {
-        _mm_setcsr(0x1f80U);
+        constexpr unsigned kFlags = 0x3fU;  // of past operations
+        if ((kept_ & ~kFlags) != kDefault) _mm_setcsr(kDefault);
     }
+    // A thread that launches has mostly nothing to restore, and reading is much quicker than writing.
     ~DefaultFloatState() {
-        _mm_setcsr(kept_);
+        if (_mm_getcsr() != kept_) _mm_setcsr(kept_);
     }
 #elif defined(__aarch64__)
     DefaultFloatState() {
@@ -35,6 +37,7 @@ class DefaultFloatState {
 
 #if defined(__x86_64__)
   private:
+    static constexpr unsigned kDefault = 0x1f80U;
     unsigned kept_;
 #elif defined(__aarch64__)
   private:

@@ -35,7 +35,7 @@ std::string list_text(const Integer* values, std::size_t count) {
 class ShimArguments {
   public:
     ShimArguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan,
-                  const std::vector<CallArgument>& found)
+                  const PlainList<CallArgument>& found)
         : shim_(shim), letters_(shim.args), frame_(frame), plan_(plan), found_(found) {
         if (plan_ != nullptr && plan_->by_position.size() != letters_.size()) plan_ = nullptr;
     }
@@ -223,7 +223,7 @@ class ShimArguments {
     std::string_view letters_;
     FrameReader frame_;
     const SitePlan* plan_;
-    const std::vector<CallArgument>& found_;
+    const PlainList<CallArgument>& found_;
     std::size_t next_ = 0;   // in found_
     std::size_t at_ = 0;     // in letters_
     std::size_t begin_ = 0;  // where the current argument starts
@@ -270,7 +270,7 @@ std::string python_real(double value) {
 }
 
 std::vector<LaunchArgument> arguments_of_shim(const ShimSignature& shim, const StubFrame& frame,
-                                              const SitePlan* plan, const std::vector<CallArgument>& found) {
+                                              const SitePlan* plan, const PlainList<CallArgument>& found) {
     return ShimArguments(shim, frame, plan, found).read();
 }
 

@@ -19,7 +19,7 @@ std::string python_real(double value);
 /// Returns the arguments of a shim function. `found` has its tensors, as shim_arguments() returns them before
 /// the call. `plan` may be null.
 std::vector<LaunchArgument> arguments_of_shim(const ShimSignature& shim, const StubFrame& frame,
-                                              const SitePlan* plan, const std::vector<CallArgument>& found);
+                                              const SitePlan* plan, const PlainList<CallArgument>& found);
 
 /// Returns the arguments of an op that the proxy executor calls.
 std::vector<LaunchArgument> arguments_of_proxy(const StubFrame& frame, const SitePlan& plan);

@@ -1,8 +1,26 @@
 #include "shim/measure/event_queue.hpp"
 
+#include <bit>
 #include <utility>
 
 namespace aoti_dbg {
+namespace {
+
+// The lines that the next call probably fills.
+constexpr std::size_t kCallLines = 4;
+constexpr std::size_t kArgumentLines = 6;
+
+/// Prefetches the lines from `end` on for writing. The thread that takes has them in its cache. A prefetch
+/// beyond the memory does nothing.
+template <std::size_t kLines>
+void expect_to_write_lines(const void* end) {
+    const auto address = reinterpret_cast<std::uintptr_t>(end);
+    for (std::size_t i = 0; i < kLines; ++i)
+        expect_to_write(
+            reinterpret_cast<const void*>(address + i * kCacheLine));  // NOLINT(performance-no-int-to-ptr)
+}
+
+}  // namespace
 
 const char* text_of(WhyNot why) {
     switch (why) {
@@ -20,13 +38,45 @@ const char* text_of(WhyNot why) {
     return "";
 }
 
+void SeenArguments::add_scalar(const ArgumentFacts& facts, const ScalarValue& value) {
+    SeenArgument& seen = list.emplace_back();
+    seen.facts = &facts;
+    if (const auto* const integer = std::get_if<std::int64_t>(&value)) {
+        seen.scalar = ScalarKind::integer;
+        seen.address = static_cast<std::uint64_t>(*integer);
+    } else if (const auto* const natural = std::get_if<std::uint64_t>(&value)) {
+        seen.scalar = ScalarKind::natural;
+        seen.address = *natural;
+    } else if (const auto* const real = std::get_if<double>(&value)) {
+        seen.scalar = ScalarKind::real;
+        seen.address = std::bit_cast<std::uint64_t>(*real);
+    } else {
+        seen.text = static_cast<std::uint32_t>(texts.size());
+        texts.push_back(std::get<ShortText>(value));
+    }
+}
+
+ShortText text_of(const SeenArgument& scalar, std::span<const ShortText> texts) {
+    switch (scalar.scalar) {
+        case ScalarKind::integer:
+            return ShortText::integer(static_cast<std::int64_t>(scalar.address));
+        case ScalarKind::natural:
+            return ShortText::unsigned_integer(scalar.address);
+        case ScalarKind::real:
+            return ShortText::real(std::bit_cast<double>(scalar.address));
+        case ScalarKind::text:
+            break;
+    }
+    return texts[scalar.text];
+}
+
 bool EventQueue::put(const SeenCall& call, SeenArguments& arguments) {
     const std::lock_guard lock(mutex_);
     SeenArguments& all = coming_.arguments;
     if (coming_.calls.capacity() == 0) {
         coming_.calls.reserve(kMostCalls);
         all.list.reserve(kMostArguments);
-        all.scalars.reserve(kMostArguments);
+        all.texts.reserve(kMostArguments);
     }
     const bool fits =
         coming_.calls.size() < kMostCalls && all.list.size() + arguments.list.size() <= kMostArguments;
@@ -35,10 +85,14 @@ bool EventQueue::put(const SeenCall& call, SeenArguments& arguments) {
     // result.
     for (std::unique_ptr<MeasuredOnHost>& measured : arguments.on_host)
         all.on_host.push_back(std::move(measured));
-    all.list.insert(all.list.end(), arguments.list.begin(), arguments.list.end());
-    all.scalars.insert(all.scalars.end(), arguments.scalars.begin(), arguments.scalars.end());
-    coming_.calls.push_back({call, static_cast<std::uint32_t>(arguments.list.size()),
-                             static_cast<std::uint32_t>(arguments.scalars.size())});
+    coming_.calls.push_back(call);
+    SeenCall& last = coming_.calls.back();
+    last.arguments = static_cast<std::uint32_t>(arguments.list.size());
+    last.texts = static_cast<std::uint32_t>(arguments.texts.size());
+    all.list.append(arguments.list);
+    all.texts.append(arguments.texts);
+    expect_to_write_lines<kCallLines>(coming_.calls.end());
+    expect_to_write_lines<kArgumentLines>(all.list.end());
     puts_.store(puts_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     arguments.clear();
     return true;
@@ -46,17 +100,17 @@ bool EventQueue::put(const SeenCall& call, SeenArguments& arguments) {
 
 EventQueue::Taken EventQueue::peek() const {
     if (next_call_ == going_.calls.size()) return {};
-    const Entry& entry = going_.calls[next_call_];
-    return {&entry.call,
-            {going_.arguments.list.data() + next_argument_, entry.arguments},
-            {going_.arguments.scalars.data() + next_scalar_, entry.scalars}};
+    const SeenCall& call = going_.calls[next_call_];
+    return {&call,
+            {going_.arguments.list.data() + next_argument_, call.arguments},
+            {going_.arguments.texts.data() + next_text_, call.texts}};
 }
 
 EventQueue::Taken EventQueue::take() {
     if (next_call_ == going_.calls.size()) {
         going_.calls.clear();
         going_.arguments.clear();
-        next_call_ = next_argument_ = next_scalar_ = 0;
+        next_call_ = next_argument_ = next_text_ = 0;
         const std::lock_guard lock(mutex_);
         std::swap(coming_, going_);
     }
@@ -64,7 +118,7 @@ EventQueue::Taken EventQueue::take() {
     if (taken.call == nullptr) return taken;
     ++next_call_;
     next_argument_ += taken.arguments.size();
-    next_scalar_ += taken.scalars.size();
+    next_text_ += taken.texts.size();
     return taken;
 }
 

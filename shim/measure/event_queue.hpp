@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/cache_line.hpp"
+#include "base/plain_list.hpp"
 #include "config/options.hpp"
 #include "serializer/measured_event.hpp"
 #include "shim/measure/stream_point.hpp"
@@ -29,13 +30,17 @@ struct MeasuredOnHost {
 enum class WhyNot : std::uint8_t { facts, no_memory, no_context, other_device, no_room };
 const char* text_of(WhyNot why);
 
+/// Where the value of a scalar is: a text has its own place, and a number is in the argument.
+enum class ScalarKind : std::uint8_t { text, integer, natural, real };
+
 struct SeenArgument {
     const ArgumentFacts* facts = nullptr;
-    const SeenFacts* tensor = nullptr;  // null for a scalar
-    std::uint64_t address = 0;
+    const SeenFacts* tensor = nullptr;        // null for a scalar
+    std::uint64_t address = 0;                // of a number: its bits
     const MeasuredOnHost* on_host = nullptr;  // belongs to the arguments of the call
     Measurement measurement;                  // on the device, if there is a Gpu and no `on_host`
-    std::uint32_t scalar = 0;                 // index among the call's scalars
+    std::uint32_t text = 0;                   // index among the call's texts
+    ScalarKind scalar = ScalarKind::text;
     Measured measured = Measured::no;
     WhyNot why_not = WhyNot::facts;
     Requested requested = Requested::nothing;
@@ -45,15 +50,19 @@ static_assert(sizeof(SeenArgument) == 64 && std::is_trivially_copyable_v<SeenArg
 
 /// The arguments of one call.
 struct SeenArguments {
-    std::vector<SeenArgument> list;
-    std::vector<ScalarValue> scalars;
+    PlainList<SeenArgument> list;
+    PlainList<ShortText> texts;
     std::vector<std::unique_ptr<MeasuredOnHost>> on_host;
     void clear() {
         list.clear();
-        scalars.clear();
+        texts.clear();
         on_host.clear();
     }
+    void add_scalar(const ArgumentFacts& facts, const ScalarValue& value);
 };
+
+/// Returns the text of a scalar.
+ShortText text_of(const SeenArgument& scalar, std::span<const ShortText> texts);
 
 struct SeenCall {
     MeasuredCall call;  // without its arguments
@@ -63,6 +72,8 @@ struct SeenCall {
     // values.
     std::uint32_t before = 0;
     bool has_both_sides = false;
+    std::uint32_t arguments = 0;   // set by the queue
+    std::uint32_t texts = 0;       // set by the queue
     StreamPoint* point = nullptr;  // where its tensors are measured
     Gpu* gpu = nullptr;            // the source of its results
     std::uint64_t mark = 0;        // of its ring
@@ -76,7 +87,7 @@ class EventQueue {
     struct Taken {
         const SeenCall* call = nullptr;  // null if the queue is empty
         std::span<const SeenArgument> arguments;
-        std::span<const ScalarValue> scalars;
+        std::span<const ShortText> texts;
     };
     /// The result is valid until the next call of take().
     Taken take();
@@ -91,13 +102,8 @@ class EventQueue {
 
   private:
     static constexpr std::size_t kMostArguments = 65536;  // per batch
-    struct Entry {
-        SeenCall call;
-        std::uint32_t arguments = 0;
-        std::uint32_t scalars = 0;
-    };
     struct Batch {
-        std::vector<Entry> calls;
+        PlainList<SeenCall> calls;
         SeenArguments arguments;  // of all calls
     };
 
@@ -110,7 +116,7 @@ class EventQueue {
     alignas(kCacheLine) Batch going_;
     std::size_t next_call_ = 0;
     std::size_t next_argument_ = 0;
-    std::size_t next_scalar_ = 0;
+    std::size_t next_text_ = 0;
 };
 
 }  // namespace aoti_dbg

@@ -8,12 +8,21 @@ constexpr std::size_t kMostKept = 65536;
 
 }  // namespace
 
-std::uint32_t KeptConstants::find(const PlannedArgument& argument, const ConstantsOwner& owner) {
+const KeptConstants::Found* KeptConstants::find(const PlannedArgument& argument, const ConstantsOwner& owner,
+                                                FoundByThread& last) {
+    Found& found = last[argument.number % last.size()];
+    if (found.argument != &argument || found.owner != owner || found.kept == nullptr)
+        found = find(argument, owner);
+    return found.kept == nullptr ? nullptr : &found;
+}
+
+KeptConstants::Found KeptConstants::find(const PlannedArgument& argument, const ConstantsOwner& owner) {
     const std::lock_guard lock(mutex_);
     const auto known = numbers_.find({&argument, owner.container});
-    if (known == numbers_.end()) return kNotKept;
+    if (known == numbers_.end()) return {};
     const Place& place = places_[known->second];
-    return place.state == State::ready && place.version == owner.version ? known->second : kNotKept;
+    if (place.state != State::ready || place.version != owner.version) return {};
+    return {&argument, owner, known->second, &place.kept};
 }
 
 std::uint32_t KeptConstants::expect(const PlannedArgument& argument, const SeenTensor& seen,

@@ -3,6 +3,7 @@
 // thread fills in results.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -21,6 +22,7 @@ inline constexpr std::uint32_t kNotKept = ~std::uint32_t{0};
 struct ConstantsOwner {
     std::uint64_t container = 0;
     std::uint32_t version = 0;
+    bool operator==(const ConstantsOwner&) const = default;
 };
 
 class KeptConstants {
@@ -32,18 +34,31 @@ class KeptConstants {
         TensorPartial partial;
     };
 
-    /// Returns the number of what is kept of the constant that a call site passes, or kNotKept.
-    std::uint32_t find(const PlannedArgument& argument, const ConstantsOwner& owner);
+    /// What is kept of a constant that a call site passes, with its number.
+    struct Found {
+        const PlannedArgument* argument = nullptr;
+        ConstantsOwner owner;
+        std::uint32_t number = kNotKept;
+        const Kept* kept = nullptr;
+    };
+    /// What a thread found last, by the number of the argument's facts. What is kept does not change any
+    /// more.
+    using FoundByThread = std::array<Found, 512>;
+
+    /// Returns null if nothing is kept of the constant. `last` belongs to the calling thread.
+    const Found* find(const PlannedArgument& argument, const ConstantsOwner& owner, FoundByThread& last);
     /// Makes place for a result that is on its way. Returns kNotKept if another one is.
     std::uint32_t expect(const PlannedArgument& argument, const SeenTensor& seen, const ConstantsOwner& owner,
                          std::uint32_t call);
 
-    /// The number must come from find(), or from expect() if fill() follows.
+    /// The number must come from expect(), and fill() must have followed.
     [[nodiscard]] const Kept& at(std::uint32_t number);
     /// The expected result has arrived. Null means that it never will.
     void fill(std::uint32_t number, const TensorPartial* partial);
 
   private:
+    Found find(const PlannedArgument& argument, const ConstantsOwner& owner);
+
     enum class State : std::uint8_t { empty, expected, ready };
     struct Place {
         Kept kept;

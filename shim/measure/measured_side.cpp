@@ -46,14 +46,11 @@ bool MeasuredSide::at(StreamPoint& point, bool ask_anew) {
 }
 
 void MeasuredSide::add_scalar(const CallArgument& argument) {
-    SeenArgument& seen = state_.arguments.list.emplace_back();
-    seen.facts = argument.facts;
-    seen.scalar = static_cast<std::uint32_t>(state_.arguments.scalars.size());
-    state_.arguments.scalars.push_back(argument.value);
+    state_.arguments.add_scalar(*argument.facts, argument.value);
 }
 
-SeenArgument MeasuredSide::argument_of(const PlannedArgument& facts, const SeenTensor& tensor) const {
-    SeenArgument seen;
+SeenArgument& MeasuredSide::add(const PlannedArgument& facts, const SeenTensor& tensor) {
+    SeenArgument& seen = state_.arguments.list.emplace_back();
     seen.facts = &facts;
     seen.tensor = tensor.facts;
     seen.address = tensor.address;
@@ -63,13 +60,13 @@ SeenArgument MeasuredSide::argument_of(const PlannedArgument& facts, const SeenT
 
 void MeasuredSide::add_earlier(const PlannedArgument& facts, const SeenTensor& tensor,
                                const Measurement& measurement) {
-    SeenArgument& seen = state_.arguments.list.emplace_back(argument_of(facts, tensor));
+    SeenArgument& seen = add(facts, tensor);
     seen.measurement = measurement;
     seen.measured = Measured::earlier;
 }
 
 void MeasuredSide::add_tensor(const PlannedArgument& facts, const SeenTensor& tensor) {
-    SeenArgument& seen = state_.arguments.list.emplace_back(argument_of(facts, tensor));
+    SeenArgument& seen = add(facts, tensor);
     seen.measurement.call = call_.number;
     if (!tensor.facts->is_measurable()) return;
     if (tensor.facts->count != 0 && tensor.address == 0) {
@@ -82,6 +79,15 @@ void MeasuredSide::add_tensor(const PlannedArgument& facts, const SeenTensor& te
     }
 }
 
+bool MeasuredSide::add_unchanged(const SeenArgument& earlier) {
+    const bool has_contents = earlier.measured == Measured::now || earlier.measured == Measured::earlier;
+    if (!has_contents || earlier.on_host != nullptr || point_ == nullptr || !reuse_) return false;
+    if (!point_->still_knows(earlier.address, earlier.measurement, call_.run)) return false;
+    state_.arguments.list.push_back(earlier);
+    state_.arguments.list.back().measured = Measured::earlier;
+    return true;
+}
+
 void MeasuredSide::note_written(const SeenTensor& tensor) {
     if (point_ != nullptr && tensor.facts->place != Place::cpu) point_->note_written(tensor);
 }
@@ -92,27 +98,27 @@ void MeasuredSide::note_unknown_write() {
 
 void MeasuredSide::add_if_known(const PlannedArgument& facts, const SeenTensor& tensor) {
     if (point_ == nullptr || !reuse_) return;
-    if (const auto earlier = point_->find(facts, tensor, requested_, call_.run))
-        add_earlier(facts, tensor, *earlier);
+    Measurement earlier;
+    if (point_->find(facts, tensor, requested_, call_.run, earlier)) add_earlier(facts, tensor, earlier);
 }
 
 bool MeasuredSide::add_if_named(const PlannedArgument& facts) {
     if (point_ == nullptr || !reuse_) return false;
     SeenTensor tensor;
-    const auto earlier = point_->find_named(facts, requested_, call_.run, tensor);
-    if (earlier) add_earlier(facts, tensor, *earlier);
-    return earlier.has_value();
+    Measurement earlier;
+    if (!point_->find_named(facts, requested_, call_.run, tensor, earlier)) return false;
+    add_earlier(facts, tensor, earlier);
+    return true;
 }
 
 bool MeasuredSide::add_if_kept(const PlannedArgument& facts, const ConstantsOwner& owner) {
     if (point_ == nullptr || !reuse_) return false;
-    const std::uint32_t number = measurer_.constants().find(facts, owner);
-    if (number == kNotKept) return false;
-    const KeptConstants::Kept& kept = measurer_.constants().at(number);
+    const KeptConstants::Found* const found = measurer_.constants().find(facts, owner, state_.constants);
+    if (found == nullptr) return false;
     Measurement measurement;
-    measurement.call = kept.call;
-    measurement.kept = number;
-    add_earlier(facts, {kept.address, &kept.facts}, measurement);
+    measurement.call = found->kept->call;
+    measurement.kept = found->number;
+    add_earlier(facts, {found->kept->address, &found->kept->facts}, measurement);
     return true;
 }
 
@@ -133,18 +139,25 @@ void MeasuredSide::leave(Next next) {
     if (lock_.owns_lock()) lock_.unlock();
 }
 
-void MeasuredSide::pass_on(SeenCall& seen, const MeasuredCall& call) {
-    seen.call = call;
-    seen.printed = tensors_.printed;
-    seen.check = tensors_.check;
-    measurer_.report(seen, state_.arguments, point_);
+void MeasuredSide::pass_on() {
+    state_.call.printed = tensors_.printed;
+    state_.call.check = tensors_.check;
+    measurer_.report(state_.call, state_.arguments, point_);
     if (options().sync) measurer_.wait_until_written();
 }
 
-void MeasuredSide::report(const MeasuredCall& call, Next next) {
+void MeasuredSide::report(Next next) {
     leave(next);
-    SeenCall seen;
-    pass_on(seen, call);
+    pass_on();
+}
+
+void MeasuredSide::report_before(Next next) {
+    if (point_ != nullptr && reuse_) {
+        state_.earlier.clear();
+        state_.earlier.append(state_.arguments.list);
+        state_.earlier_of = call_.mark.get();
+    }
+    report(next);
 }
 
 void MeasuredSide::keep(Next next) {
@@ -156,19 +169,18 @@ void MeasuredSide::keep(Next next) {
     state_.before_of = call_.mark;
 }
 
-void MeasuredSide::report_both(const MeasuredCall& call) {
+void MeasuredSide::report_both() {
     leave(Next::same_point);
-    SeenCall seen;
-    seen.has_both_sides = true;
     SeenArguments& before = state_.before;
-    seen.before = static_cast<std::uint32_t>(before.list.size());
-    before.list.insert(before.list.end(), state_.arguments.list.begin(), state_.arguments.list.end());
-    std::swap(before.list, state_.arguments.list);
+    state_.call.has_both_sides = true;
+    state_.call.before = static_cast<std::uint32_t>(before.list.size());
+    before.list.append(state_.arguments.list);
+    before.list.swap(state_.arguments.list);
     for (std::unique_ptr<MeasuredOnHost>& measured : before.on_host)
         state_.arguments.on_host.push_back(std::move(measured));
     before.clear();
     state_.before_of = 0;
-    pass_on(seen, call);
+    pass_on();
 }
 
 void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen) {
@@ -180,32 +192,28 @@ void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor&
         seen.why_not = WhyNot::other_device;
         return;
     }
-    if (reuse_) {
-        if (const auto earlier = point_->find(facts, tensor, requested_, call_.run)) {
-            seen.measurement = *earlier;
-            seen.measured = Measured::earlier;
-            return;
-        }
+    if (reuse_ && point_->find(facts, tensor, requested_, call_.run, seen.measurement)) {
+        seen.measured = Measured::earlier;
+        return;
     }
-    const std::optional<Measurement> now = measure_or_wait(tensor);
-    if (!now) {
+    if (!point_->measure(tensor, requested_, call_.number, seen.measurement) &&
+        !wait_and_measure(tensor, seen.measurement)) {
         seen.why_not = WhyNot::no_room;
         return;
     }
-    seen.measurement = *now;
     seen.measured = Measured::now;
-    if (reuse_) point_->remember(facts, tensor, requested_, call_.run, *now);
+    if (reuse_) point_->remember(facts, tensor, requested_, call_.run, seen.measurement);
 }
 
-/// Returns nothing if no room for the result appears within the deadline.
-std::optional<Measurement> MeasuredSide::measure_or_wait(const SeenTensor& tensor) {
+/// Returns false if no room for the result appears within the deadline.
+bool MeasuredSide::wait_and_measure(const SeenTensor& tensor, Measurement& measured) {
     std::uint32_t tries = 0;
     for (;;) {
-        if (const auto now = point_->measure(tensor, requested_, call_.number)) return now;
         lock_.unlock();
         const bool goes_on = measurer_.wait_for_room(point_, tries);
         lock_.lock();
-        if (!goes_on) return std::nullopt;
+        if (!goes_on) return false;
+        if (point_->measure(tensor, requested_, call_.number, measured)) return true;
     }
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <mutex>
-#include <optional>
 
 #include "shim/calls/thread_state.hpp"
 #include "shim/measure/event_queue.hpp"
@@ -16,9 +15,13 @@ namespace aoti_dbg {
 
 /// The state of one thread, reused from side to side.
 struct SideState {
-    SeenArguments arguments;      // of the current side; kept for their memory
-    SeenArguments before;         // of the side before the call `before_of`, without scalars
-    std::uint64_t before_of = 0;  // mark of a call
+    SeenCall call;                    // what describe() says of the current side
+    SeenArguments arguments;          // of the current side; kept for their memory
+    SeenArguments before;             // of the side before the call `before_of`, without texts
+    PlainList<SeenArgument> earlier;  // of the side before the call `earlier_of`, which is reported already
+    std::uint64_t earlier_of = 0;     // mark of a call
+    std::uint64_t before_of = 0;      // mark of a call
+    KeptConstants::FoundByThread constants;
     bool is_capturing = false;  // as read before the last call, since a call does not start or end a capture
 };
 
@@ -33,6 +36,8 @@ class MeasuredSide {
 
     void add_scalar(const CallArgument& argument);
     void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor);
+    /// Adds a tensor of the side before, if it is known that its contents are still the same.
+    bool add_unchanged(const SeenArgument& earlier);
     /// Adds the tensor only if its contents are known already.
     void add_if_known(const PlannedArgument& facts, const SeenTensor& tensor);
     /// Does the same for a constant that was measured since the model's constants have this version.
@@ -52,18 +57,20 @@ class MeasuredSide {
         any_work,    // work that may change it, so it launches
     };
     /// Unlocks the point before it waits for room in the queue.
-    void report(const MeasuredCall& call, Next next);
+    void report(Next next);
+    /// Does the same and keeps the arguments for the side after the call.
+    void report_before(Next next);
     /// Keeps the side before the call for report_both().
     void keep(Next next);
-    void report_both(const MeasuredCall& call);
+    void report_both();
 
   private:
-    [[nodiscard]] SeenArgument argument_of(const PlannedArgument& facts, const SeenTensor& tensor) const;
+    SeenArgument& add(const PlannedArgument& facts, const SeenTensor& tensor);
     void add_earlier(const PlannedArgument& facts, const SeenTensor& tensor, const Measurement& measurement);
     void leave(Next next);
-    void pass_on(SeenCall& seen, const MeasuredCall& call);
+    void pass_on();
     void measure_there(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen);
-    std::optional<Measurement> measure_or_wait(const SeenTensor& tensor);
+    bool wait_and_measure(const SeenTensor& tensor, Measurement& measured);
 
     SideState& state_;
     Measurer& measurer_;

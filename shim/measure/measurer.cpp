@@ -48,7 +48,7 @@ static_assert(RetiredFacts::kCallsKept >= EventQueue::kMostWaiting + 16384);
 
 void Measurer::report(SeenCall& call, SeenArguments& arguments, StreamPoint* point) {
     if (!has_thread_.load(std::memory_order_acquire)) {
-        write({&call, arguments.list, arguments.scalars});
+        write({&call, arguments.list, arguments.texts});
         output_.flush();
         arguments.clear();
         return;
@@ -204,7 +204,7 @@ void Measurer::write(const EventQueue::Taken& taken) {
         argument.tensor = seen.tensor;
         argument.scalar = {};
         if (seen.tensor == nullptr) {
-            texts_[i] = text_of(taken.scalars[seen.scalar]);
+            texts_[i] = text_of(seen, taken.texts);
             argument.scalar = texts_[i].view();
         }
         argument.values = {};

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "base/errno_keeper.hpp"
@@ -35,12 +36,19 @@ void say_that_results_are_late(std::uint32_t run) {
             run);
 }
 
-/// Measures the arguments of one side.
-void add_arguments(MeasuredSide& side, const CallTensors& own, When when, std::int32_t result) {
+/// Measures the arguments of one side. `earlier` has those of the side before the call, or nothing if they
+/// are unknown.
+void add_arguments(MeasuredSide& side, const CallTensors& own, When when, std::int32_t result,
+                   std::span<const SeenArgument> earlier) {
+    std::size_t next = 0;
     for (std::size_t i = 0; i < own.found.size(); ++i) {
         const CallArgument& argument = own.found[i];
+        const bool was_there = next < earlier.size() && earlier[next].facts == argument.facts;
+        const SeenArgument* const before = was_there ? &earlier[next++] : nullptr;
         if (argument.kind == CallArgument::Kind::scalar) {
             side.add_scalar(argument);
+        } else if (before != nullptr && !argument.may_write && side.add_unchanged(*before)) {
+            continue;
         } else if (has_tensor(own, i, when, result)) {
             side.add_tensor(*argument.facts, own.tensors[i]);
         }
@@ -58,7 +66,8 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
     CallTensors& own = tensors_of(state);
     const SitePlan* plan = model.site(call.site);
     find_arguments(own, model, call, when);
-    MeasuredSide side(measuring_part(state).side, measurer_of(state), model.api(), call, requested);
+    MeasuringThread& thread = measuring_part(state);
+    MeasuredSide side(thread.side, measurer_of(state), model.api(), call, requested);
     if (model.is_on_cuda()) {
         StreamPoint* point = move_to_point_of(state, call);
         if (point == nullptr || !side.at(*point, when == When::before)) {
@@ -66,32 +75,35 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
             return;
         }
     }
+    MeasuredCall& event = describe(state, call, when == When::before ? EventSide::before : EventSide::after);
+    event.site = &site_facts(&model, call);
+    event.result = result;
     if (when == When::after) note_written(side, own);
     if (when == When::after && (result != 0 || plan == nullptr || moves_tensors(call)))
         side.note_unknown_write();
-    add_arguments(side, own, when, result);
-    MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
-    event.site = &site_facts(&model, call);
-    event.result = result;
-    MeasuringThread& thread = measuring_part(state);
-    auto next = MeasuredSide::Next::same_point;
-    if (when == When::before)
-        next = thread.point == nullptr ? MeasuredSide::Next::any_work : next_at(plan, own, *thread.point);
+    const SideState& known = thread.side;
+    const bool is_same =
+        when == When::after && known.earlier_of == call.mark.get() && own.found_for == call.seq;
+    add_arguments(side, own, when, result, is_same ? known.earlier : std::span<const SeenArgument>());
+    if (when == When::after) {
+        thread.passing = 0;
+        return side.report(MeasuredSide::Next::same_point);
+    }
+    const MeasuredSide::Next next =
+        thread.point == nullptr ? MeasuredSide::Next::any_work : next_at(plan, own, *thread.point);
     thread.passing = next == MeasuredSide::Next::passing ? call.mark.get() : 0;
-    side.report(event, next);
+    side.report_before(next);
 }
 
 void report_name(ThreadState& state, const OpenCall& call, When when) {
     MeasuringThread& own = measuring_part(state);
-    MeasuredCall event = described(state, call, when == When::before ? EventSide::before : EventSide::after);
+    MeasuredCall& event = describe(state, call, when == When::before ? EventSide::before : EventSide::after);
     event.name_only = true;
     event.site = &site_facts(call.measured, call);
     event.nesting = call.nesting;
-    SeenCall seen;
-    seen.call = event;
-    seen.printed = true;
+    own.side.call.printed = true;
     own.side.arguments.clear();
-    measurer_of(state).report(seen, own.side.arguments, nullptr);
+    measurer_of(state).report(own.side.call, own.side.arguments, nullptr);
 }
 
 void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall& run, EventSide side,
@@ -106,13 +118,13 @@ void measure_ends(ThreadState& state, const MeasuredModel& model, const OpenCall
         move_to(thread, measurer_of(state).point_of(reinterpret_cast<CUstream>(run.stream), context));
         if (thread.point != nullptr && !measured.at(*thread.point)) return;
     }
+    describe(state, run, side);
     const bool are_inputs = side == EventSide::inputs;
     for (std::size_t i = 0; i < own.tensors.size(); ++i) {
         if (own.tensors[i].facts == nullptr) continue;
         measured.add_tensor(are_inputs ? model.input(i) : model.output(i), own.tensors[i]);
     }
-    measured.report(described(state, run, side),
-                    are_inputs ? MeasuredSide::Next::same_point : MeasuredSide::Next::any_work);
+    measured.report(are_inputs ? MeasuredSide::Next::same_point : MeasuredSide::Next::any_work);
 }
 
 std::optional<std::string> take_finding(ThreadState& state, const OpenCall& run) {
@@ -147,6 +159,7 @@ OpenCall* run_of(ThreadState* state) {
 }  // namespace
 
 void forget_measured(ThreadState& state) {
+    ++tensors_of(state).trust;
     with_point_of(state, &StreamPoint::forget_measured);
 }
 

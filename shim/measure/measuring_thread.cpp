@@ -27,8 +27,10 @@ Measurer& measurer_of(const ThreadState& state) {
     return *state.session->part<Measurer>();
 }
 
-MeasuredCall described(ThreadState& state, const OpenCall& call, EventSide side) {
-    MeasuredCall described;
+MeasuredCall& describe(ThreadState& state, const OpenCall& call, EventSide side) {
+    SeenCall& seen = measuring_part(state).side.call;
+    seen = {};
+    MeasuredCall& described = seen.call;
     described.side = side;
     described.sequence = call.seq;
     described.time_ns = unix_nanoseconds();

@@ -27,8 +27,9 @@ inline MeasuringThread& measuring_part(ThreadState& state) {
 
 Measurer& measurer_of(const ThreadState& state);
 
-/// Describes a side of a call, without its arguments.
-MeasuredCall described(ThreadState& state, const OpenCall& call, EventSide side);
+/// Describes a side of a call in SideState::call, without its arguments. The reporting of the side comes some
+/// time later, because the processor cannot copy at once what it has just written in parts.
+MeasuredCall& describe(ThreadState& state, const OpenCall& call, EventSide side);
 
 /// Switches to the point of another stream. Both points launch what waits and forget their measurements,
 /// because the streams are not ordered.

@@ -22,23 +22,19 @@ MemoryPart memory_of(const SeenTensor& seen) {
 
 }  // namespace
 
-bool StreamPoint::Measured::is(const SeenTensor& seen, Requested what) const {
-    return address == seen.address && requested == what && likeness == seen.facts->likeness_for(what);
-}
-
-std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Requested requested,
-                                                std::uint32_t call) {
+bool StreamPoint::measure(const SeenTensor& seen, Requested requested, std::uint32_t call,
+                          Measurement& measured) {
     for (const Measured& other : pending_) {
         if (!other.is(seen, requested)) continue;
-        Measurement same = other.measurement;
-        same.call = call;
-        return same;
+        measured = other.measurement;
+        measured.call = call;
+        return true;
     }
     const SeenFacts& facts = *seen.facts;
     const std::uint32_t blocks = blocks_for(facts.measured_dtype, facts.count, requested, gpu_.limits());
     const std::optional<std::uint64_t> ticket =
         gpu_.take_lines(facts.result_shape(requested, blocks).lines());
-    if (!ticket) return std::nullopt;
+    if (!ticket) return false;
     const auto add = [&] {
         return add_job(waiting_, facts.job(requested), requested, seen.address, blocks,
                        gpu_.lines_address(*ticket));
@@ -49,38 +45,50 @@ std::optional<Measurement> StreamPoint::measure(const SeenTensor& seen, Requeste
     }
     if (pending_.empty()) g_pending_points.fetch_add(1, std::memory_order_relaxed);
     if (pending_.size() == sent_) waiting_.sequence = next_launch_sequence();
-    const Measurement measurement{*ticket, blocks, waiting_.sequence, call, kNotKept};
-    pending_.push_back({seen.address, facts.covered_bytes, facts.likeness_for(requested), requested,
-                        measurement, nullptr, kNoKnown});
-    return measurement;
+    measured.ticket = *ticket;
+    measured.blocks = blocks;
+    measured.sequence = waiting_.sequence;
+    measured.call = call;
+    measured.kept = kNotKept;
+    Measured& pending = pending_.emplace_back();
+    pending.address = seen.address;
+    pending.covered_bytes = facts.covered_bytes;
+    pending.likeness = facts.likeness_for(requested);
+    pending.requested = requested;
+    pending.measurement = measured;
+    return true;
 }
 
-std::optional<Measurement> StreamPoint::find(const PlannedArgument& argument, const SeenTensor& seen,
-                                             Requested requested, std::uint32_t run) const {
-    if (run != known_run_) return std::nullopt;
+bool StreamPoint::find(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
+                       std::uint32_t run, Measurement& found) const {
+    if (run != known_run_) return false;
     // If the allocator is watched, memory has the same contents whatever it is called.
     const bool by_name = !are_allocations_watched();
-    if (by_name && (argument.name_number == kNone || argument.makes_anew)) return std::nullopt;
+    if (by_name && (argument.name_number == kNone || argument.makes_anew)) return false;
     for (std::size_t i = newest_known_[place_of(seen.address)]; i != kNoKnown; i = known_[i].older) {
-        if (!known_[i].is(seen, requested)) continue;
-        if (by_name && known_names_[i] != argument.name_number) continue;
-        if (gpu_.is_young(known_[i].measurement.ticket)) return known_[i].measurement;
+        const Measured& known = known_[i];
+        if (!known.is(seen, requested)) continue;
+        if (by_name && known.name != argument.name_number) continue;
+        if (!gpu_.is_young(known.measurement.ticket)) continue;
+        found = known.measurement;
+        return true;
     }
-    return std::nullopt;
+    return false;
 }
 
-std::optional<Measurement> StreamPoint::find_named(const PlannedArgument& argument, Requested requested,
-                                                   std::uint32_t run, SeenTensor& seen) const {
-    if (run != known_run_ || argument.name_number == kNone || argument.makes_anew) return std::nullopt;
-    for (std::size_t i = known_names_.size(); i-- > 0;) {
+bool StreamPoint::find_named(const PlannedArgument& argument, Requested requested, std::uint32_t run,
+                             SeenTensor& seen, Measurement& found) const {
+    const std::uint32_t name = argument.name_number;
+    if (run != known_run_ || name == kNone || argument.makes_anew) return false;
+    for (std::size_t i = newest_named_[place_of_name(name)]; i != kNoKnown; i = known_[i].older_named) {
         const Measured& known = known_[i];
-        if (known_names_[i] != argument.name_number || known.facts == nullptr || known.requested != requested)
-            continue;
+        if (known.name != name || known.facts == nullptr || known.requested != requested) continue;
         if (!gpu_.is_young(known.measurement.ticket)) continue;
         seen = {known.address, known.facts};
-        return known.measurement;
+        found = known.measurement;
+        return true;
     }
-    return std::nullopt;
+    return false;
 }
 
 void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
@@ -91,22 +99,35 @@ void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& se
     }
     if (known_.size() >= kMostKnown) return;
     if (!are_allocations_watched() && (argument.name_number == kNone || argument.makes_anew)) return;
-    known_names_.push_back(argument.name_number);
-    known_.push_back({seen.address, seen.facts->covered_bytes, seen.facts->likeness_for(requested), requested,
-                      measurement, argument.is_whole() ? seen.facts : nullptr, kNoKnown});
+    const SeenFacts& facts = *seen.facts;
+    known_extents_.push_back({seen.address, seen.address + facts.covered_bytes});
+    Measured& known = known_.emplace_back();
+    known.address = seen.address;
+    known.likeness = facts.likeness_for(requested);
+    known.requested = requested;
+    known.measurement = measurement;
+    known.name = argument.name_number;
+    known.facts = argument.is_whole() ? &facts : nullptr;
     link_known(known_.size() - 1);
 }
 
 void StreamPoint::link_known(std::size_t i) {
-    known_[i].older =
-        std::exchange(newest_known_[place_of(known_[i].address)], static_cast<std::uint16_t>(i));
+    const auto number = static_cast<std::uint16_t>(i);
+    Measured& known = known_[i];
+    known.older = std::exchange(newest_known_[place_of(known.address)], number);
+    known.older_named = std::exchange(newest_named_[place_of_name(known.name)], number);
 }
 
 void StreamPoint::unlink_known(std::size_t i) {
-    std::uint16_t* link = &newest_known_[place_of(known_[i].address)];
+    const Measured& known = known_[i];
+    std::uint16_t* link = &newest_known_[place_of(known.address)];
     while (*link != i)
         link = &known_[*link].older;
-    *link = known_[i].older;
+    *link = known.older;
+    link = &newest_named_[place_of_name(known.name)];
+    while (*link != i)
+        link = &known_[*link].older_named;
+    *link = known.older_named;
 }
 
 void StreamPoint::note_written(const SeenTensor& seen) {
@@ -116,8 +137,8 @@ void StreamPoint::note_written(const SeenTensor& seen) {
 }
 
 void StreamPoint::forget_measured_in(const MemoryPart& memory) {
-    for (std::size_t i = known_.size(); i-- > 0;)
-        if (known_[i].overlaps(memory)) forget_known(i);
+    for (std::size_t i = known_extents_.size(); i-- > 0;)
+        if (known_extents_[i].overlaps(memory)) forget_known(i);
 }
 
 void StreamPoint::forget_known(std::size_t i) {
@@ -126,11 +147,11 @@ void StreamPoint::forget_known(std::size_t i) {
     if (i != last) {
         unlink_known(last);
         known_[i] = known_[last];
-        known_names_[i] = known_names_[last];
+        known_extents_[i] = known_extents_[last];
         link_known(i);
     }
     known_.pop_back();
-    known_names_.pop_back();
+    known_extents_.pop_back();
 }
 
 bool StreamPoint::measures(const SeenTensor& seen) const {
@@ -138,14 +159,18 @@ bool StreamPoint::measures(const SeenTensor& seen) const {
 }
 
 bool StreamPoint::measures(const MemoryPart& memory) const {
-    return std::any_of(pending_.begin(), pending_.end(),
-                       [&](const Measured& measured) { return measured.overlaps(memory); });
+    return std::any_of(pending_.begin(), pending_.end(), [&](const Measured& measured) {
+        return Extent{measured.address, measured.address + measured.covered_bytes}.overlaps(memory);
+    });
 }
 
 void StreamPoint::forget_measured() {
-    if (!known_.empty()) newest_known_.fill(kNoKnown);
+    if (!known_.empty()) {
+        newest_known_.fill(kNoKnown);
+        newest_named_.fill(kNoKnown);
+    }
     known_.clear();
-    known_names_.clear();
+    known_extents_.clear();
     pass();
 }
 
@@ -158,8 +183,7 @@ void StreamPoint::forget_launched() {
 
 void StreamPoint::pass() {
     if (pending_.empty()) return;
-    pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(sent_));
-    sent_ = 0;
+    pending_.drop_front(std::exchange(sent_, 0));
     if (pending_.empty()) g_pending_points.fetch_sub(1, std::memory_order_relaxed);
 }
 

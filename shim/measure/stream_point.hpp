@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <vector>
 
+#include "base/plain_list.hpp"
 #include "shim/measure/gpu.hpp"
 #include "shim/measure/kept_constants.hpp"
 #include "shim/runtime/stream_key.hpp"
@@ -40,17 +40,26 @@ class StreamPoint {
     /// True if no more results will arrive. It queries the device.
     [[nodiscard]] bool is_done() const { return state_of(gpu_, key_) != StreamState::busy; }
 
-    /// Measures the tensor as it is at this point. Returns nothing if the result ring is full: launch, wait,
+    /// Measures the tensor as it is at this point. Returns false if the result ring is full: launch, wait,
     /// then try again.
-    std::optional<Measurement> measure(const SeenTensor& seen, Requested requested, std::uint32_t call);
+    bool measure(const SeenTensor& seen, Requested requested, std::uint32_t call, Measurement& measured);
 
-    /// Returns the tensor's measurement from this run, if no call since then declares a write to the tensor.
-    std::optional<Measurement> find(const PlannedArgument& argument, const SeenTensor& seen,
-                                    Requested requested, std::uint32_t run) const;
+    /// Finds the tensor's measurement from this run. Returns false if there is none, or if a call since then
+    /// declares a write to the tensor.
+    bool find(const PlannedArgument& argument, const SeenTensor& seen, Requested requested, std::uint32_t run,
+              Measurement& found) const;
     /// Does the same without looking up the tensor: by the name of memory that has been measured as a whole.
     /// Sets `seen` to that tensor.
-    std::optional<Measurement> find_named(const PlannedArgument& argument, Requested requested,
-                                          std::uint32_t run, SeenTensor& seen) const;
+    bool find_named(const PlannedArgument& argument, Requested requested, std::uint32_t run, SeenTensor& seen,
+                    Measurement& found) const;
+    /// True if find() still finds this measurement of the tensor at the address.
+    [[nodiscard]] bool still_knows(std::uint64_t address, const Measurement& measurement,
+                                   std::uint32_t run) const {
+        if (run != known_run_ || !gpu_.is_young(measurement.ticket)) return false;
+        for (std::size_t i = newest_known_[place_of(address)]; i != kNoKnown; i = known_[i].older)
+            if (known_[i].measurement.ticket == measurement.ticket) return true;
+        return false;
+    }
     void remember(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
                   std::uint32_t run, const Measurement& measurement);
     void note_written(const SeenTensor& seen);
@@ -75,20 +84,23 @@ class StreamPoint {
     std::mutex& mutex() { return mutex_; }
 
   private:
-    static constexpr std::size_t kAddressPlaces = 256;
+    static constexpr std::size_t kPlaces = 256;
     static constexpr std::uint16_t kNoKnown = 0xffff;
-    static constexpr std::array<std::uint16_t, kAddressPlaces> no_known() {
-        std::array<std::uint16_t, kAddressPlaces> none{};
+    /// The newest known measurement at each place of a hash table. Each has the number of the next older one.
+    using Newest = std::array<std::uint16_t, kPlaces>;
+    static constexpr Newest no_known() {
+        Newest none{};
         none.fill(kNoKnown);
         return none;
     }
     void forget_known(std::size_t i);
-    /// Takes the known measurement out of the list of those with its address.
+    /// Takes the known measurement out of both tables.
     void unlink_known(std::size_t i);
     void link_known(std::size_t i);
     static std::size_t place_of(std::uint64_t address) {
-        return (address >> 8U ^ address >> 14U ^ address >> 21U) % kAddressPlaces;
+        return (address >> 8U ^ address >> 14U ^ address >> 21U) % kPlaces;
     }
+    static std::size_t place_of_name(std::uint32_t number) { return number % kPlaces; }
 
     /// A tensor and what is measured of it.
     struct Measured {
@@ -97,25 +109,35 @@ class StreamPoint {
         std::uint64_t likeness = 0;
         Requested requested = Requested::nothing;
         Measurement measurement;
-        const SeenFacts* facts = nullptr;  // of a known one; belongs to the thread of the run
-        std::uint16_t older = kNoKnown;    // of a known one: the next one at the same place
+        // The rest is only for a known one.
+        std::uint32_t name = kNone;
+        const SeenFacts* facts = nullptr;  // null for a view; belongs to the thread of the run
+        std::uint16_t older = kNoKnown;    // at the same place of newest_known_
+        std::uint16_t older_named = kNoKnown;
 
-        [[nodiscard]] bool is(const SeenTensor& seen, Requested what) const;
+        [[nodiscard]] bool is(const SeenTensor& seen, Requested what) const {
+            return address == seen.address && requested == what && likeness == seen.facts->likeness_for(what);
+        }
+    };
+    /// Where the memory of a measured tensor begins and ends.
+    struct Extent {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
         [[nodiscard]] bool overlaps(const MemoryPart& memory) const {
-            return address < memory.address + memory.bytes && memory.address < address + covered_bytes;
+            return begin < memory.address + memory.bytes && memory.address < end;
         }
     };
 
     Gpu& gpu_;
     StreamKey key_;
     std::mutex mutex_;
-    StatisticsLaunch waiting_;                // the jobs of the pending_ entries that are not sent
-    std::vector<Measured> pending_;           // what is measured at this point
-    std::size_t sent_ = 0;                    // length of the sent prefix of pending_
-    std::vector<std::uint32_t> known_names_;  // separate, because every argument searches them
-    std::vector<Measured> known_;             // in the same order
-    // By address: the newest known measurement, for a run that calls memory by many names.
-    std::array<std::uint16_t, kAddressPlaces> newest_known_ = no_known();
+    StatisticsLaunch waiting_;     // the jobs of the pending_ entries that are not sent
+    PlainList<Measured> pending_;  // what is measured at this point
+    std::size_t sent_ = 0;         // length of the sent prefix of pending_
+    PlainList<Measured> known_;
+    PlainList<Extent> known_extents_;   // of `known_`; separate, because every write searches all
+    Newest newest_known_ = no_known();  // by address
+    Newest newest_named_ = no_known();  // by name
     std::uint32_t known_run_ = ~0U;
 };
 

@@ -40,14 +40,13 @@ void add_before(MeasuredSide& side, CallTensors& own, const MeasuredModel& model
         if (own.tensors[i].facts != nullptr) side.add_if_known(facts, own.tensors[i]);
         return;
     }
+    const bool is_kept = facts.is_fixed && !argument.may_write && !are_weights_shared();
+    if (is_kept && side.add_if_kept(facts, owner)) return;
     if (side.add_if_named(facts)) return;
-    const bool is_constant =
-        facts.is_constant && facts.role == Role::reads && !argument.may_write && !are_weights_shared();
-    if (is_constant && side.add_if_kept(facts, owner)) return;
     if (own.tensors[i].facts == nullptr) look_up(own, model, i);
     if (own.tensors[i].facts == nullptr) return;
     side.add_tensor(facts, own.tensors[i]);
-    if (is_constant) side.keep_constant(facts, own.tensors[i], owner);
+    if (is_kept) side.keep_constant(facts, own.tensors[i], owner);
 }
 
 }  // namespace
@@ -83,6 +82,9 @@ bool check_after(ThreadState& state, const MeasuredModel& model, const OpenCall&
     look_up_written(own, model, When::after);
     MeasuredSide side(thread.side, measurer_of(state), model.api(), call, requested);
     if (!side.at(*thread.point, false)) return true;
+    MeasuredCall& event = describe(state, call, EventSide::after);
+    event.site = &site_facts(&model, call);
+    event.result = result;
     note_written(side, own);
     if (result != 0 || moves_tensors(call)) side.note_unknown_write();
     for (std::size_t i = 0; i < own.found.size(); ++i) {
@@ -91,10 +93,7 @@ bool check_after(ThreadState& state, const MeasuredModel& model, const OpenCall&
         else if (own.found[i].may_write && has_tensor(own, i, When::after, result))
             side.add_tensor(*own.found[i].facts, own.tensors[i]);
     }
-    MeasuredCall event = described(state, call, EventSide::after);
-    event.site = &site_facts(&model, call);
-    event.result = result;
-    side.report_both(event);
+    side.report_both();
     return true;
 }
 

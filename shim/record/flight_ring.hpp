@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "base/cache_line.hpp"
 #include "base/status.hpp"
 #include "serializer/flight_ring_format.hpp"
 #include "shim/record/mapped_entry.hpp"

@@ -21,12 +21,6 @@ inline void order_stores() {
 #endif
 }
 
-/// Prefetches the cache line for the next write. Before it comes round again, a ring-shaped table has left
-/// the processor's caches.
-inline void expect_to_write(const void* address) {
-    __builtin_prefetch(address, 1);
-}
-
 /// Copies `entry`, whose number must be 0, and publishes it with `number`.
 template <typename Entry>
 void write_entry(Entry& to, const Entry& entry, std::uint64_t number) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/cache_line.hpp"
 #include "base/status.hpp"
 #include "serializer/tensor_map_format.hpp"
 #include "shim/record/mapped_entry.hpp"

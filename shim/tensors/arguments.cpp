@@ -45,7 +45,7 @@ CallArgument CallArgument::of_pointer(const PlannedArgument& facts, std::uint64_
 }
 
 void kernel_arguments(const StubFrame& frame, const SitePlan* plan, unsigned integers,
-                      std::vector<CallArgument>& found) {
+                      PlainList<CallArgument>& found) {
     FrameReader reader(frame);
     if (plan == nullptr) {
         for (unsigned i = 0; i < integers; ++i)
@@ -69,7 +69,7 @@ void kernel_arguments(const StubFrame& frame, const SitePlan* plan, unsigned int
 }
 
 void unplanned_arguments(void* const* parameters, std::span<const std::uint32_t> sizes,
-                         std::vector<CallArgument>& found) {
+                         PlainList<CallArgument>& found) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         if (sizes[i] == 8) {
             std::uint64_t address = 0;
@@ -84,7 +84,7 @@ void unplanned_arguments(void* const* parameters, std::span<const std::uint32_t>
 }
 
 void passed_arguments(std::span<const PassedValue> values, const SitePlan& plan,
-                      std::vector<CallArgument>& found) {
+                      PlainList<CallArgument>& found) {
     for (std::size_t i = 0; i < values.size(); ++i) {
         const PassedValue& value = values[i];
         const PlannedArgument* const planned = plan.at(i);

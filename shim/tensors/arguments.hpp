@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
+#include "base/plain_list.hpp"
 #include "shim/calls/passage.hpp"
 #include "shim/runtime/shim_api.hpp"
 #include "shim/runtime/shim_table.hpp"
@@ -64,25 +64,25 @@ bool is_symbol(std::string_view text);
 /// The functions below append to `found` and skip absent arguments. `plan` may be null; labels are then arg0,
 /// arg1, ... by position. The places of returned tensors are read only after the call.
 void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
-                    std::vector<CallArgument>& found);
+                    PlainList<CallArgument>& found);
 
 /// Appends only the tensors that an op may have created, after the op has returned. Their roles say which of
 /// them it created.
 void created_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan& plan,
-                       std::vector<CallArgument>& found);
+                       PlainList<CallArgument>& found);
 
 /// Appends the arguments of a cpp kernel. Without a plan, each of the first `integers` integer arguments
 /// counts as a pointer that may be null.
 void kernel_arguments(const StubFrame& frame, const SitePlan* plan, unsigned integers,
-                      std::vector<CallArgument>& found);
+                      PlainList<CallArgument>& found);
 
 /// Appends the arguments of a launch that no source describes. `parameters` has the layout that
 /// cuLaunchKernel takes. The byte counts in `sizes` decide which parameters may be pointers.
 void unplanned_arguments(void* const* parameters, std::span<const std::uint32_t> sizes,
-                         std::vector<CallArgument>& found);
+                         PlainList<CallArgument>& found);
 
 /// Appends the values that a Python wrapper passes. A value without a site's argument is skipped.
 void passed_arguments(std::span<const PassedValue> values, const SitePlan& plan,
-                      std::vector<CallArgument>& found);
+                      PlainList<CallArgument>& found);
 
 }  // namespace aoti_dbg

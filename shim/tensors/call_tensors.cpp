@@ -141,13 +141,17 @@ CallTensors::~CallTensors() {
 void begin_finding(CallTensors& own) {
     own.found_for = 0;
     own.found.clear();
-    if (auto forgotten = own.reader.take_forgotten(); !forgotten.empty()) [[unlikely]]
+    if (auto forgotten = own.reader.take_forgotten(); !forgotten.empty()) [[unlikely]] {
+        ++own.trust;
         retire_facts(std::move(forgotten));
+    }
 }
 
 void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {
     if (own.found_for == call.seq) return;
     begin_finding(own);
+    if (moves_tensors(call)) ++own.trust;
+    own.found_run = call.run;
     const SitePlan* plan = model.site(call.site);
     const Passage& passage = call.passage;
     if (passage.values != nullptr) {
@@ -170,14 +174,32 @@ void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCa
 }
 
 void look_up(CallTensors& own, const MeasuredModel& model, std::size_t i) {
-    if (own.found[i].kind != CallArgument::Kind::scalar)
-        find_tensor(own, model, own.found[i], own.tensors[i]);
+    const CallArgument& argument = own.found[i];
+    SeenTensor& seen = own.tensors[i];
+    if (argument.kind == CallArgument::Kind::scalar) return;
+    const PlannedArgument& facts = *argument.facts;
+    if (!measuring() || facts.name_number == kNone || facts.makes_anew || !facts.is_whole()) {
+        find_tensor(own, model, argument, seen);
+        return;
+    }
+    KnownName& known = own.names[facts.name_number % own.names.size()];
+    const bool is_pointer = argument.kind == CallArgument::Kind::pointer;
+    const bool is_known = known.number == facts.name_number && known.run == own.found_run &&
+                          known.model == &model && known.trust == own.trust;
+    if (is_known && is_pointer && known.tensor.address == argument.address) {
+        seen = known.tensor;
+        return;
+    }
+    // An op may change the shape of what it writes.
+    const bool is_kept = find_tensor(own, model, argument, seen) && (is_pointer || !argument.may_write);
+    known = {&model, is_kept ? facts.name_number : kNone, own.found_run, own.trust, seen};
 }
 
 void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {
     decode_arguments(own, model, call, when);
     for (std::size_t i = 0; i < own.found.size(); ++i)
-        if (own.tensors[i].facts == nullptr) look_up(own, model, i);
+        if (own.found[i].kind != CallArgument::Kind::scalar && own.tensors[i].facts == nullptr)
+            look_up(own, model, i);
 }
 
 void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle) {

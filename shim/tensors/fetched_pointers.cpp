@@ -37,11 +37,12 @@ bool match(const Asked& asked, std::span<const FetchedPointer> all, FetchOrder& 
     const std::size_t count = asked.count();
     if (count > all.size()) return false;
     const std::span<const FetchedPointer> fetched = all.last(count);
-    const bool fits_forward = fits(asked, fetched, FetchOrder::first_to_last);
-    const bool fits_backward = fits(asked, fetched, FetchOrder::last_to_first);
-    if (!fits_forward && !fits_backward) return false;
-    if (fits_forward != fits_backward)
-        order = fits_forward ? FetchOrder::first_to_last : FetchOrder::last_to_first;
+    if (!fits(asked, fetched, order)) {
+        const FetchOrder other =
+            order == FetchOrder::first_to_last ? FetchOrder::last_to_first : FetchOrder::first_to_last;
+        if (!fits(asked, fetched, other)) return false;
+        order = other;
+    }
     handles.clear();
     std::size_t number = 0;
     for (const PassedPointer& pointer : asked.passed)

@@ -40,30 +40,38 @@ std::optional<Reading> reading_of(std::string_view type) {
     return std::nullopt;
 }
 
-ScalarValue scalar_at(const void* place, Reading reading) {
+void read_scalar(const void* place, Reading reading, ScalarValue& value) {
     switch (reading) {
         case Reading::u64:
-            return parameter<std::uint64_t>(place);
+            value = parameter<std::uint64_t>(place);
+            return;
         case Reading::i32:
-            return std::int64_t{parameter<std::int32_t>(place)};
+            value = std::int64_t{parameter<std::int32_t>(place)};
+            return;
         case Reading::u32:
-            return std::int64_t{parameter<std::uint32_t>(place)};
+            value = std::int64_t{parameter<std::uint32_t>(place)};
+            return;
         case Reading::i16:
-            return std::int64_t{parameter<std::int16_t>(place)};
+            value = std::int64_t{parameter<std::int16_t>(place)};
+            return;
         case Reading::i8:
-            return std::int64_t{parameter<std::int8_t>(place)};
+            value = std::int64_t{parameter<std::int8_t>(place)};
+            return;
         case Reading::i1:
-            return std::int64_t{parameter<std::uint8_t>(place) & 1};
+            value = std::int64_t{parameter<std::uint8_t>(place) & 1};
+            return;
         case Reading::f32:
-            return static_cast<double>(parameter<float>(place));
+            value = static_cast<double>(parameter<float>(place));
+            return;
         case Reading::f64:
-            return parameter<double>(place);
+            value = parameter<double>(place);
+            return;
         case Reading::i64:
         case Reading::pointer:
         case Reading::literal:
             break;
     }
-    return parameter<std::int64_t>(place);
+    value = parameter<std::int64_t>(place);
 }
 
 /// Returns a literal from the source, such as "8192L" or "0.5", without its C++ suffix.
@@ -105,18 +113,24 @@ std::vector<LaunchedArgument> plan_launch(const std::vector<std::vector<const Pl
 }
 
 void launch_arguments(void* const* parameters, std::span<const LaunchedArgument> planned,
-                      std::vector<CallArgument>& found) {
+                      PlainList<CallArgument>& found) {
     for (const LaunchedArgument& argument : planned) {
-        const PlannedArgument& facts = *argument.facts;
+        // In place, because every launch comes here.
+        CallArgument& passed = found.emplace_back();
+        passed.facts = argument.facts;
+        passed.kind = CallArgument::Kind::scalar;
         if (argument.reading == Reading::literal) {
-            found.push_back(CallArgument::of_scalar(facts, argument.literal));
+            passed.value = argument.literal;
             continue;
         }
         const void* const place = parameters[argument.parameter];
-        if (argument.reading == Reading::pointer)
-            found.push_back(CallArgument::of_pointer(facts, parameter<std::uint64_t>(place)));
-        else
-            found.push_back(CallArgument::of_scalar(facts, scalar_at(place, argument.reading)));
+        if (argument.reading == Reading::pointer) {
+            passed.kind = CallArgument::Kind::pointer;
+            passed.may_write = !argument.facts->only_reads();
+            passed.address = parameter<std::uint64_t>(place);
+        } else {
+            read_scalar(place, argument.reading, passed.value);
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/plain_list.hpp"
 #include "shim/tensors/scalar_text.hpp"
 
 namespace aoti_dbg {
@@ -29,6 +30,6 @@ std::vector<LaunchedArgument> plan_launch(const std::vector<std::vector<const Pl
 
 /// Appends the arguments of a launch. `parameters` has the layout that cuLaunchKernel takes.
 void launch_arguments(void* const* parameters, std::span<const LaunchedArgument> planned,
-                      std::vector<CallArgument>& found);
+                      PlainList<CallArgument>& found);
 
 }  // namespace aoti_dbg

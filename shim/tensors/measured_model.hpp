@@ -40,7 +40,7 @@ class MeasuredModel {
     [[nodiscard]] bool has_sites() const { return !sites_.empty(); }
     /// Returns the site with that number, or null for kNone.
     [[nodiscard]] const SitePlan* site(std::uint32_t number) const {
-        return number < sites_.size() ? &sites_[number] : nullptr;
+        return number < places_.size() ? places_[number] : nullptr;
     }
     /// Returns what a launch at this site passes (TritonKernelInfo::launched). The span is empty if that is
     /// unknown.
@@ -81,6 +81,7 @@ class MeasuredModel {
     std::unordered_map<const Name*, std::uint32_t> ops_;
     std::unordered_map<std::string, std::uint32_t> kernels_;  // by the name that PyTorch prints
     std::deque<SitePlan> sites_;
+    std::vector<const SitePlan*> places_;  // of `sites_`, because every call asks for its site
     Parts parts_;
     std::deque<PlannedArgument> inputs_;
     std::deque<PlannedArgument> outputs_;

@@ -23,7 +23,7 @@ std::optional<ShortText> declared_text(const Argument& written) {
 /// Appends the scalars of an op behind the proxy executor, whose integers are all in one list. The executor
 /// reads the arguments that it does not receive from the JSON file beside the model, and so does the library.
 void passed_integers(const SitePlan* op, const std::int64_t* values, std::size_t last_integer,
-                     std::vector<CallArgument>& found) {
+                     PlainList<CallArgument>& found) {
     if (op == nullptr) return;
     const std::size_t count = values == nullptr ? 0 : last_integer;
     std::size_t expected = 0;
@@ -74,16 +74,16 @@ struct Labels {
         const PlannedArgument* const planned = known(at, element);
         return planned != nullptr ? *planned : unknown_argument(at, element);
     }
-    [[nodiscard]] const PlannedArgument& of_scalar(std::size_t at, std::string_view name) const {
+    [[nodiscard]] const PlannedArgument& of_scalar(std::size_t at, const ShimSignature& shim) const {
         const PlannedArgument* const planned = known(at);
-        return planned != nullptr ? *planned : unknown_scalar(at, name);
+        return planned != nullptr ? *planned : unknown_scalar(at, shim.name_of(at));
     }
 };
 
 class ShimReader {
   public:
     ShimReader(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
-               std::vector<CallArgument>& found)
+               PlainList<CallArgument>& found)
         : shim_(shim),
           letters_(shim.args),
           frame_(frame),
@@ -280,7 +280,7 @@ class ShimReader {
     template <typename Value>
     void scalar(Value value) {
         if (wants_scalars())
-            found_.push_back(CallArgument::of_scalar(labels_.of_scalar(at_, shim_.name_of(at_)), value()));
+            found_.push_back(CallArgument::of_scalar(labels_.of_scalar(at_, shim_), value()));
     }
 
     /// A pointer to an optional number, or to the place of a number that the op returns.
@@ -328,18 +328,18 @@ class ShimReader {
     std::size_t at_ = 0;
     std::size_t last_integer_ = 0;
     std::vector<const PlannedArgument*> operands_;
-    std::vector<CallArgument>& found_;
+    PlainList<CallArgument>& found_;
 };
 
 }  // namespace
 
 void shim_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan* plan, bool after,
-                    std::vector<CallArgument>& found) {
+                    PlainList<CallArgument>& found) {
     ShimReader(shim, frame, plan, after, found).read();
 }
 
 void created_arguments(const ShimSignature& shim, const StubFrame& frame, const SitePlan& plan,
-                       std::vector<CallArgument>& found) {
+                       PlainList<CallArgument>& found) {
     ShimReader(shim, frame, &plan, true, found).read_made();
 }
 

@@ -122,6 +122,7 @@ class Planner {
                 const Role known = is_fresh(site, written, tensor) ? Role::writes : role;
                 add(plan, i, tensor.name, is_made ? Role::makes : known, written, parameter);
                 plan.arguments.back().is_unwritten = is_unwritten(site, tensor);
+                if (!plan.arguments.back().only_reads()) written_.insert(memory_of(tensor.name));
             }
         }
         for (const Argument& written : site.arguments) {
@@ -129,6 +130,12 @@ class Planner {
             for (const TensorName& tensor : written.tensors)
                 unwritten_.erase(memory_of(tensor.name));
         }
+    }
+
+    /// Marks the constants that stay as they are. A model may update its buffers. All sites must be planned.
+    void mark_fixed(SitePlan& plan) const {
+        for (PlannedArgument& argument : plan.arguments)
+            argument.is_fixed = argument.is_constant && !written_.contains(argument.label);
     }
 
   private:
@@ -186,6 +193,7 @@ class Planner {
     std::size_t next_shared_ = 0;
     std::unordered_map<std::string_view, std::string_view> memory_;  // under its original name
     std::unordered_set<std::string_view> unwritten_;  // allocated, and no site so far writes it
+    std::unordered_set<std::string_view> written_;    // by a site so far
     std::unordered_set<std::string> known_;
     std::unordered_map<std::string, std::string> constants_;
     std::unordered_map<std::string, std::uint32_t> numbers_;
@@ -198,6 +206,8 @@ std::deque<SitePlan> make_site_plans(const WrapperInfo& info, TorchRelease relea
     std::deque<SitePlan> plans(info.run.sites.size());
     for (std::uint32_t number = 0; number < info.run.sites.size(); ++number)
         planner.plan(info.run.sites[number], number, plans[number]);
+    for (SitePlan& plan : plans)
+        planner.mark_fixed(plan);
     return plans;
 }
 

@@ -28,8 +28,8 @@ struct Made {
             SeenArgument& argument = arguments.list.emplace_back();
             argument.address = address_of(thread, number, i);
             argument.on_host = arguments.on_host.emplace_back(std::make_unique<MeasuredOnHost>()).get();
-            argument.scalar = static_cast<std::uint32_t>(i);
-            arguments.scalars.emplace_back(number + i);
+            argument.text = static_cast<std::uint32_t>(i);
+            arguments.texts.push_back(ShortText(std::to_string(number + i)));
         }
     }
     static std::uint64_t address_of(std::uint64_t thread, std::uint64_t number, std::size_t argument) {
@@ -53,15 +53,15 @@ struct Taken {
 };
 
 std::optional<Taken> take(EventQueue& queue) {
-    const auto [call, arguments, scalars] = queue.take();
+    const auto [call, arguments, texts] = queue.take();
     if (call == nullptr) {
-        if (!arguments.empty() || !scalars.empty()) FAIL("arguments of no call");
+        if (!arguments.empty() || !texts.empty()) FAIL("arguments of no call");
         return std::nullopt;
     }
     Taken taken{call->call.thread, call->call.sequence, arguments.size()};
-    taken.is_whole = scalars.size() == arguments.size();
+    taken.is_whole = texts.size() == arguments.size();
     for (std::size_t i = 0; i < arguments.size() && taken.is_whole; ++i) {
-        taken.is_whole = std::get<std::uint64_t>(scalars[arguments[i].scalar]) == taken.number + i &&
+        taken.is_whole = texts[arguments[i].text].view() == std::to_string(taken.number + i) &&
                          arguments[i].on_host != nullptr &&
                          arguments[i].address == Made::address_of(taken.thread, taken.number, i);
     }
@@ -180,7 +180,7 @@ TEST_CASE("The next call can be peeked at, and is the one that was put, if it is
 TEST_CASE("A taken call stays in place while others are put, until the next take") {
     EventQueue queue;
     REQUIRE(put(queue, 0, 1, 3));
-    const auto [call, arguments, scalars] = queue.take();
+    const auto [call, arguments, texts] = queue.take();
     REQUIRE(call != nullptr);
     CHECK(fill(queue, 2, 9) > 0);
     CHECK(call->call.sequence == 1);

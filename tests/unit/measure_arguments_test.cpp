@@ -32,7 +32,7 @@ class Planned {
     std::deque<SitePlan> plans_;
 };
 
-using Found = std::vector<CallArgument>;
+using Found = PlainList<CallArgument>;
 
 /// Handles of the tensors among `found` that the call creates.
 std::vector<TensorHandle> created_ones(const Found& found) {
@@ -65,7 +65,7 @@ Found of_kernel(const StubFrame& frame, const CallSite* site, unsigned integers)
     return found;
 }
 
-std::vector<std::string> labels(const std::vector<CallArgument>& arguments) {
+std::vector<std::string> labels(const Found& arguments) {
     std::vector<std::string> found;
     found.reserve(arguments.size());
     for (const CallArgument& argument : arguments)
@@ -139,12 +139,12 @@ TEST_CASE("Integers and floating-point numbers spill to one stack, in their orde
     REQUIRE(all.size() == 18);
     for (std::size_t i = 0; i < 6; ++i)
         CHECK(text_of(all[i]) == std::to_string(i + 1));
-    const Found found(all.begin() + 14, all.end());
-    CHECK(labels(found) == Labels{"s0", "buf1", "s1", "buf2"});
-    CHECK(text_of(found[0]) == "2.5");
-    CHECK(found[1].handle == handle(64));
-    CHECK(text_of(found[2]) == "3.5");
-    CHECK(found[3].handle == handle(80));
+    const std::vector<std::string> all_labels = labels(all);
+    CHECK(Labels(all_labels.begin() + 14, all_labels.end()) == Labels{"s0", "buf1", "s1", "buf2"});
+    CHECK(text_of(all[14]) == "2.5");
+    CHECK(all[15].handle == handle(64));
+    CHECK(text_of(all[16]) == "3.5");
+    CHECK(all[17].handle == handle(80));
 }
 
 TEST_CASE("The upper half of a register is not part of a 32-bit number") {
@@ -413,7 +413,7 @@ TEST_CASE("A list of unknown length is left out, and so is one of unknown kind")
         2.5);
     const auto found = of_shim(shim("AOnSnAnd"), frame, nullptr, false);
     CHECK(labels(found) == Labels{"arg7"});
-    CHECK(text_of(of_shim(shim("An"), Frame().integer(0).integer(0), nullptr, false).at(0)) == "[]");
+    CHECK(text_of(of_shim(shim("An"), Frame().integer(0).integer(0), nullptr, false)[0]) == "[]");
 }
 
 TEST_CASE("Numbers that the op returns are listed after it") {

@@ -19,7 +19,7 @@ using Labels = std::vector<std::string>;
 
 std::vector<LaunchArgument> arguments_of(const ShimSignature& signature, const StubFrame& frame) {
     ensure_process_ready();
-    std::vector<CallArgument> found;
+    PlainList<CallArgument> found;
     shim_arguments(signature, frame, nullptr, false, found);
     return arguments_of_shim(signature, frame, nullptr, found);
 }

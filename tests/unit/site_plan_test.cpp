@@ -1,4 +1,5 @@
-// The plans of call sites: what a call does with memory that no earlier call has written.
+// The plans of call sites: what a call does with memory that no earlier call has written, and which constants
+// stay as they are.
 #include "shim/tensors/site_plan.hpp"
 
 #include <string>
@@ -60,6 +61,21 @@ TEST_CASE("In a loop an earlier pass may have written the memory") {
     info.run.sites = {kernel_on("buf3", "in_out_ptr0")};
     info.run.sites[0].region = 0;
     CHECK(role_at(make_site_plans(info, {}), 0) == Role::updates);
+}
+
+TEST_CASE("A constant that any call writes is not fixed, also not for the calls before") {
+    WrapperInfo info;
+    for (const char* const name : {"weight", "buffer"})
+        info.constants.emplace_back().name = name;
+    info.run.sites = {kernel_on("weight", "in_ptr0"), kernel_on("buffer", "in_ptr0"),
+                      kernel_on("buffer", "in_out_ptr0")};
+    for (const std::size_t reading : {0U, 1U})
+        info.run.sites[reading].arguments[0].role = Role::reads;
+    const std::deque<SitePlan> plans = make_site_plans(info, {});
+    CHECK(plans[0].at(0)->is_fixed);
+    CHECK(plans[1].at(0)->is_constant);
+    CHECK_FALSE(plans[1].at(0)->is_fixed);
+    CHECK_FALSE(plans[2].at(0)->is_fixed);
 }
 
 }  // namespace
