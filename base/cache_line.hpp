@@ -1,4 +1,5 @@
-// Cache lines. Data that different threads write all the time must lie on different ones.
+// The size of a cache line, and a prefetch for writing. Data that different threads write all the time must
+// lie on different lines.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@ namespace aoti_dbg {
 
 inline constexpr std::size_t kCacheLine = 64;
 
-/// Prefetches the cache line at `address` for the next write: it has left the caches, or another thread has
+/// Prefetches a cache line that will be written next. It may have left the caches, or another core may own
 /// it.
 inline void expect_to_write(const void* address) {
 #if defined(__x86_64__)

@@ -1,5 +1,6 @@
-// A growing list of plain structs, for paths that every launch takes. It is like std::vector, but adding an
-// element is inline and constructs it in place. Elements begin at a cache line.
+// A growing list for structs that can be copied as bytes, on paths that every launch takes. It is like
+// std::vector, but adding an element is inline and constructs it in place. The first element starts a cache
+// line.
 #pragma once
 
 #include <algorithm>
@@ -42,8 +43,6 @@ class PlainList {
     [[nodiscard]] T& operator[](std::size_t i) { return begin_[i]; }
     [[nodiscard]] const T& operator[](std::size_t i) const { return begin_[i]; }
     [[nodiscard]] T& back() { return end_[-1]; }
-    // NOLINTNEXTLINE(google-explicit-constructor): as for std::vector
-    operator std::span<const T>() const { return {begin_, size()}; }
 
     /// Adds a default element.
     T& emplace_back() {
@@ -69,12 +68,13 @@ class PlainList {
     }
     void pop_back() { --end_; }
     void drop_front(std::size_t count) {
+        if (count == 0) return;
         if (count != size())
             memmove(static_cast<void*>(begin_), begin_ + count, (size() - count) * sizeof(T));
         end_ -= count;
     }
     void clear() { end_ = begin_; }
-    /// The memory is not touched before it has elements.
+    /// Leaves pages untouched until elements fill them.
     void reserve(std::size_t capacity) {
         if (capacity > this->capacity()) move_to(capacity);
     }

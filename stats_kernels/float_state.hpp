@@ -16,7 +16,7 @@ class DefaultFloatState {
         constexpr unsigned kFlags = 0x3fU;  // of past operations
         if ((kept_ & ~kFlags) != kDefault) _mm_setcsr(kDefault);
     }
-    // A thread that launches has mostly nothing to restore, and reading is much quicker than writing.
+    // Most threads have nothing to restore, and reading the register is much faster than writing it.
     ~DefaultFloatState() {
         if (_mm_getcsr() != kept_) _mm_setcsr(kept_);
     }

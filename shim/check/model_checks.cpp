@@ -21,7 +21,7 @@ ModelChecks::ModelChecks(const WrapperInfo& info) : info_(info) {
     }
 }
 
-void ModelChecks::plan_launches(const std::deque<SitePlan>& sites) {
+void ModelChecks::plan_launches(const std::vector<SitePlan>& sites) {
     for (const SitePlan& site : sites) {
         std::vector<LaunchPointer>& pointers = pointers_.emplace_back();
         if (site.site->kernel >= info_.triton_kernels.size()) continue;

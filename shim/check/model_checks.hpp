@@ -50,7 +50,7 @@ class ModelChecks {
     /// Returns the number of pointers of all sites.
     [[nodiscard]] std::uint32_t pointers() const { return pointer_count_; }
     /// Call this once, before any other thread uses the object. `sites` must outlive it.
-    void plan_launches(const std::deque<SitePlan>& sites);
+    void plan_launches(const std::vector<SitePlan>& sites);
 
     /// Records the result of a function that sets a container's constants.
     void note_update(const void* container, const std::string& function, std::int32_t result);

@@ -7,11 +7,11 @@ namespace aoti_dbg {
 namespace {
 
 // The lines that the next call probably fills.
-constexpr std::size_t kCallLines = 4;
+constexpr std::size_t kCallLines = (sizeof(SeenCall) + kCacheLine - 1) / kCacheLine;
 constexpr std::size_t kArgumentLines = 6;
 
-/// Prefetches the lines from `end` on for writing. The thread that takes has them in its cache. A prefetch
-/// beyond the memory does nothing.
+/// Prefetches the lines from `end` on for writing, because the taking thread's cache still has them. A
+/// prefetch of unmapped memory does nothing.
 template <std::size_t kLines>
 void expect_to_write_lines(const void* end) {
     const auto address = reinterpret_cast<std::uintptr_t>(end);
@@ -43,13 +43,13 @@ void SeenArguments::add_scalar(const ArgumentFacts& facts, const ScalarValue& va
     seen.facts = &facts;
     if (const auto* const integer = std::get_if<std::int64_t>(&value)) {
         seen.scalar = ScalarKind::integer;
-        seen.address = static_cast<std::uint64_t>(*integer);
+        seen.number = static_cast<std::uint64_t>(*integer);
     } else if (const auto* const natural = std::get_if<std::uint64_t>(&value)) {
         seen.scalar = ScalarKind::natural;
-        seen.address = *natural;
+        seen.number = *natural;
     } else if (const auto* const real = std::get_if<double>(&value)) {
         seen.scalar = ScalarKind::real;
-        seen.address = std::bit_cast<std::uint64_t>(*real);
+        seen.number = std::bit_cast<std::uint64_t>(*real);
     } else {
         seen.text = static_cast<std::uint32_t>(texts.size());
         texts.push_back(std::get<ShortText>(value));
@@ -59,11 +59,11 @@ void SeenArguments::add_scalar(const ArgumentFacts& facts, const ScalarValue& va
 ShortText text_of(const SeenArgument& scalar, std::span<const ShortText> texts) {
     switch (scalar.scalar) {
         case ScalarKind::integer:
-            return ShortText::integer(static_cast<std::int64_t>(scalar.address));
+            return text_of(static_cast<std::int64_t>(scalar.number));
         case ScalarKind::natural:
-            return ShortText::unsigned_integer(scalar.address);
+            return text_of(scalar.number);
         case ScalarKind::real:
-            return ShortText::real(std::bit_cast<double>(scalar.address));
+            return text_of(std::bit_cast<double>(scalar.number));
         case ScalarKind::text:
             break;
     }

@@ -30,13 +30,16 @@ struct MeasuredOnHost {
 enum class WhyNot : std::uint8_t { facts, no_memory, no_context, other_device, no_room };
 const char* text_of(WhyNot why);
 
-/// Where the value of a scalar is: a text has its own place, and a number is in the argument.
+/// Where the value of a scalar is: a number is in the argument, and a text is among the call's texts.
 enum class ScalarKind : std::uint8_t { text, integer, natural, real };
 
 struct SeenArgument {
     const ArgumentFacts* facts = nullptr;
-    const SeenFacts* tensor = nullptr;        // null for a scalar
-    std::uint64_t address = 0;                // of a number: its bits
+    const SeenFacts* tensor = nullptr;  // null for a scalar
+    union {
+        std::uint64_t address = 0;
+        std::uint64_t number;  // the bits of a scalar that is a number
+    };
     const MeasuredOnHost* on_host = nullptr;  // belongs to the arguments of the call
     Measurement measurement;                  // on the device, if there is a Gpu and no `on_host`
     std::uint32_t text = 0;                   // index among the call's texts

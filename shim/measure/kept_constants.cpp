@@ -12,11 +12,12 @@ const KeptConstants::Found* KeptConstants::find(const PlannedArgument& argument,
                                                 FoundByThread& last) {
     Found& found = last[argument.number % last.size()];
     if (found.argument != &argument || found.owner != owner || found.kept == nullptr)
-        found = find(argument, owner);
+        found = find_shared(argument, owner);
     return found.kept == nullptr ? nullptr : &found;
 }
 
-KeptConstants::Found KeptConstants::find(const PlannedArgument& argument, const ConstantsOwner& owner) {
+KeptConstants::Found KeptConstants::find_shared(const PlannedArgument& argument,
+                                                const ConstantsOwner& owner) {
     const std::lock_guard lock(mutex_);
     const auto known = numbers_.find({&argument, owner.container});
     if (known == numbers_.end()) return {};

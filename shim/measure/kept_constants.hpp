@@ -1,6 +1,6 @@
-// What was measured of a model's constants, for checks of values. A constant keeps its contents from run to
-// run until the model's constants change, so each is measured once. Launching threads ask, and the drain
-// thread fills in results.
+// What was measured of a model's constants, for checks of values. A constant that no call site writes keeps
+// its contents until the model's constants change, so each is measured once. Launching threads ask, and the
+// drain thread fills in results.
 #pragma once
 
 #include <array>
@@ -41,8 +41,7 @@ class KeptConstants {
         std::uint32_t number = kNotKept;
         const Kept* kept = nullptr;
     };
-    /// What a thread found last, by the number of the argument's facts. What is kept does not change any
-    /// more.
+    /// What each thread found last, by ArgumentFacts::number. Kept results never change.
     using FoundByThread = std::array<Found, 512>;
 
     /// Returns null if nothing is kept of the constant. `last` belongs to the calling thread.
@@ -57,7 +56,7 @@ class KeptConstants {
     void fill(std::uint32_t number, const TensorPartial* partial);
 
   private:
-    Found find(const PlannedArgument& argument, const ConstantsOwner& owner);
+    Found find_shared(const PlannedArgument& argument, const ConstantsOwner& owner);
 
     enum class State : std::uint8_t { empty, expected, ready };
     struct Place {

@@ -79,11 +79,12 @@ void MeasuredSide::add_tensor(const PlannedArgument& facts, const SeenTensor& te
     }
 }
 
-bool MeasuredSide::add_unchanged(const SeenArgument& earlier) {
-    const bool has_contents = earlier.measured == Measured::now || earlier.measured == Measured::earlier;
-    if (!has_contents || earlier.on_host != nullptr || point_ == nullptr || !reuse_) return false;
-    if (!point_->still_knows(earlier.address, earlier.measurement, call_.run)) return false;
-    state_.arguments.list.push_back(earlier);
+bool MeasuredSide::add_unchanged(const SeenArgument& before) {
+    const bool has_contents = before.measured == Measured::now || before.measured == Measured::earlier;
+    if (!has_contents || before.on_host != nullptr || before.requested != requested_) return false;
+    if (point_ == nullptr || !point_->still_knows(before.address, before.measurement, call_.run))
+        return false;
+    state_.arguments.list.push_back(before);
     state_.arguments.list.back().measured = Measured::earlier;
     return true;
 }
@@ -153,9 +154,9 @@ void MeasuredSide::report(Next next) {
 
 void MeasuredSide::report_before(Next next) {
     if (point_ != nullptr && reuse_) {
-        state_.earlier.clear();
-        state_.earlier.append(state_.arguments.list);
-        state_.earlier_of = call_.mark.get();
+        state_.reported.clear();
+        state_.reported.append(state_.arguments.list);
+        state_.reported_of = call_.mark.get();
     }
     report(next);
 }
@@ -163,15 +164,15 @@ void MeasuredSide::report_before(Next next) {
 void MeasuredSide::keep(Next next) {
     leave(next);
     // An exception unwound the call of the earlier side, or that call ran others.
-    for (const SeenArgument& lost : state_.before.list)
+    for (const SeenArgument& lost : state_.unreported.list)
         measurer_.give_up_constant(lost);
-    std::swap(state_.before, state_.arguments);
-    state_.before_of = call_.mark;
+    std::swap(state_.unreported, state_.arguments);
+    state_.unreported_of = call_.mark;
 }
 
 void MeasuredSide::report_both() {
     leave(Next::same_point);
-    SeenArguments& before = state_.before;
+    SeenArguments& before = state_.unreported;
     state_.call.has_both_sides = true;
     state_.call.before = static_cast<std::uint32_t>(before.list.size());
     before.list.append(state_.arguments.list);
@@ -179,7 +180,7 @@ void MeasuredSide::report_both() {
     for (std::unique_ptr<MeasuredOnHost>& measured : before.on_host)
         state_.arguments.on_host.push_back(std::move(measured));
     before.clear();
-    state_.before_of = 0;
+    state_.unreported_of = 0;
     pass_on();
 }
 

@@ -27,8 +27,8 @@ inline MeasuringThread& measuring_part(ThreadState& state) {
 
 Measurer& measurer_of(const ThreadState& state);
 
-/// Describes a side of a call in SideState::call, without its arguments. The reporting of the side comes some
-/// time later, because the processor cannot copy at once what it has just written in parts.
+/// Describes a side of a call in SideState::call, without its arguments. Call it before you add them: copying
+/// a struct right after writing its fields stalls the processor.
 MeasuredCall& describe(ThreadState& state, const OpenCall& call, EventSide side);
 
 /// Switches to the point of another stream. Both points launch what waits and forget their measurements,

@@ -24,7 +24,7 @@ MemoryPart memory_of(const SeenTensor& seen) {
 
 bool StreamPoint::measure(const SeenTensor& seen, Requested requested, std::uint32_t call,
                           Measurement& measured) {
-    for (const Measured& other : pending_) {
+    for (const Pending& other : pending_) {
         if (!other.is(seen, requested)) continue;
         measured = other.measurement;
         measured.call = call;
@@ -50,7 +50,7 @@ bool StreamPoint::measure(const SeenTensor& seen, Requested requested, std::uint
     measured.sequence = waiting_.sequence;
     measured.call = call;
     measured.kept = kNotKept;
-    Measured& pending = pending_.emplace_back();
+    Pending& pending = pending_.emplace_back();
     pending.address = seen.address;
     pending.covered_bytes = facts.covered_bytes;
     pending.likeness = facts.likeness_for(requested);
@@ -66,7 +66,7 @@ bool StreamPoint::find(const PlannedArgument& argument, const SeenTensor& seen, 
     const bool by_name = !are_allocations_watched();
     if (by_name && (argument.name_number == kNone || argument.makes_anew)) return false;
     for (std::size_t i = newest_known_[place_of(seen.address)]; i != kNoKnown; i = known_[i].older) {
-        const Measured& known = known_[i];
+        const Known& known = known_[i];
         if (!known.is(seen, requested)) continue;
         if (by_name && known.name != argument.name_number) continue;
         if (!gpu_.is_young(known.measurement.ticket)) continue;
@@ -81,7 +81,7 @@ bool StreamPoint::find_named(const PlannedArgument& argument, Requested requeste
     const std::uint32_t name = argument.name_number;
     if (run != known_run_ || name == kNone || argument.makes_anew) return false;
     for (std::size_t i = newest_named_[place_of_name(name)]; i != kNoKnown; i = known_[i].older_named) {
-        const Measured& known = known_[i];
+        const Known& known = known_[i];
         if (known.name != name || known.facts == nullptr || known.requested != requested) continue;
         if (!gpu_.is_young(known.measurement.ticket)) continue;
         seen = {known.address, known.facts};
@@ -98,10 +98,15 @@ void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& se
         known_run_ = run;
     }
     if (known_.size() >= kMostKnown) return;
+    if (known_.capacity() == 0) {
+        // Both at once, so that they stay of the same length if memory runs out.
+        known_extents_.reserve(kMostKnown);
+        known_.reserve(kMostKnown);
+    }
     if (!are_allocations_watched() && (argument.name_number == kNone || argument.makes_anew)) return;
     const SeenFacts& facts = *seen.facts;
     known_extents_.push_back({seen.address, seen.address + facts.covered_bytes});
-    Measured& known = known_.emplace_back();
+    Known& known = known_.emplace_back();
     known.address = seen.address;
     known.likeness = facts.likeness_for(requested);
     known.requested = requested;
@@ -113,13 +118,13 @@ void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& se
 
 void StreamPoint::link_known(std::size_t i) {
     const auto number = static_cast<std::uint16_t>(i);
-    Measured& known = known_[i];
+    Known& known = known_[i];
     known.older = std::exchange(newest_known_[place_of(known.address)], number);
     known.older_named = std::exchange(newest_named_[place_of_name(known.name)], number);
 }
 
 void StreamPoint::unlink_known(std::size_t i) {
-    const Measured& known = known_[i];
+    const Known& known = known_[i];
     std::uint16_t* link = &newest_known_[place_of(known.address)];
     while (*link != i)
         link = &known_[*link].older;
@@ -159,9 +164,8 @@ bool StreamPoint::measures(const SeenTensor& seen) const {
 }
 
 bool StreamPoint::measures(const MemoryPart& memory) const {
-    return std::any_of(pending_.begin(), pending_.end(), [&](const Measured& measured) {
-        return Extent{measured.address, measured.address + measured.covered_bytes}.overlaps(memory);
-    });
+    return std::any_of(pending_.begin(), pending_.end(),
+                       [&](const Pending& measured) { return measured.extent().overlaps(memory); });
 }
 
 void StreamPoint::forget_measured() {

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 
 #include "base/plain_list.hpp"
 #include "shim/measure/gpu.hpp"
@@ -102,23 +101,6 @@ class StreamPoint {
     }
     static std::size_t place_of_name(std::uint32_t number) { return number % kPlaces; }
 
-    /// A tensor and what is measured of it.
-    struct Measured {
-        std::uint64_t address = 0;
-        std::uint64_t covered_bytes = 0;
-        std::uint64_t likeness = 0;
-        Requested requested = Requested::nothing;
-        Measurement measurement;
-        // The rest is only for a known one.
-        std::uint32_t name = kNone;
-        const SeenFacts* facts = nullptr;  // null for a view; belongs to the thread of the run
-        std::uint16_t older = kNoKnown;    // at the same place of newest_known_
-        std::uint16_t older_named = kNoKnown;
-
-        [[nodiscard]] bool is(const SeenTensor& seen, Requested what) const {
-            return address == seen.address && requested == what && likeness == seen.facts->likeness_for(what);
-        }
-    };
     /// Where the memory of a measured tensor begins and ends.
     struct Extent {
         std::uint64_t begin = 0;
@@ -127,14 +109,35 @@ class StreamPoint {
             return begin < memory.address + memory.bytes && memory.address < end;
         }
     };
+    /// A tensor and what is measured of it.
+    struct Measured {
+        std::uint64_t address = 0;
+        std::uint64_t likeness = 0;
+        Requested requested = Requested::nothing;
+        Measurement measurement;
+
+        [[nodiscard]] bool is(const SeenTensor& seen, Requested what) const {
+            return address == seen.address && requested == what && likeness == seen.facts->likeness_for(what);
+        }
+    };
+    struct Pending : Measured {
+        std::uint64_t covered_bytes = 0;
+        [[nodiscard]] Extent extent() const { return {address, address + covered_bytes}; }
+    };
+    struct Known : Measured {
+        std::uint32_t name = kNone;
+        const SeenFacts* facts = nullptr;  // null for a view; belongs to the thread of the run
+        std::uint16_t older = kNoKnown;    // at the same place of newest_known_
+        std::uint16_t older_named = kNoKnown;
+    };
 
     Gpu& gpu_;
     StreamKey key_;
     std::mutex mutex_;
-    StatisticsLaunch waiting_;     // the jobs of the pending_ entries that are not sent
-    PlainList<Measured> pending_;  // what is measured at this point
-    std::size_t sent_ = 0;         // length of the sent prefix of pending_
-    PlainList<Measured> known_;
+    StatisticsLaunch waiting_;    // the jobs of the pending_ entries that are not sent
+    PlainList<Pending> pending_;  // what is measured at this point
+    std::size_t sent_ = 0;        // length of the sent prefix of pending_
+    PlainList<Known> known_;
     PlainList<Extent> known_extents_;   // of `known_`; separate, because every write searches all
     Newest newest_known_ = no_known();  // by address
     Newest newest_named_ = no_known();  // by name

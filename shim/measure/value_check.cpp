@@ -75,7 +75,7 @@ bool check_before(ThreadState& state, const MeasuredModel& model, const OpenCall
 bool check_after(ThreadState& state, const MeasuredModel& model, const OpenCall& call,
                  const TensorRequest& requested, std::int32_t result) {
     MeasuringThread& thread = measuring_part(state);
-    if (thread.side.before_of != call.mark) return false;
+    if (thread.side.unreported_of != call.mark) return false;
     const DefaultFloatState float_state;
     CallTensors& own = tensors_of(state);
     decode_arguments(own, model, call, When::after);

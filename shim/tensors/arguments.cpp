@@ -37,10 +37,7 @@ CallArgument CallArgument::of_scalar(const PlannedArgument& facts, const ScalarV
 
 CallArgument CallArgument::of_pointer(const PlannedArgument& facts, std::uint64_t address) {
     CallArgument argument;
-    argument.kind = Kind::pointer;
-    argument.facts = &facts;
-    argument.may_write = !facts.only_reads();
-    argument.address = address;
+    argument.set_pointer(facts, address);
     return argument;
 }
 

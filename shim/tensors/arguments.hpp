@@ -33,6 +33,12 @@ struct CallArgument {
 
     static CallArgument of_scalar(const PlannedArgument& facts, const ScalarValue& value);
     static CallArgument of_pointer(const PlannedArgument& facts, std::uint64_t address);
+    void set_pointer(const PlannedArgument& its_facts, std::uint64_t its_address) {
+        kind = Kind::pointer;
+        facts = &its_facts;
+        may_write = !its_facts.only_reads();
+        address = its_address;
+    }
 };
 
 /// Reads arguments in order, following the System V calling convention.

@@ -142,7 +142,7 @@ void begin_finding(CallTensors& own) {
     own.found_for = 0;
     own.found.clear();
     if (auto forgotten = own.reader.take_forgotten(); !forgotten.empty()) [[unlikely]] {
-        ++own.trust;
+        ++own.tensor_changes;
         retire_facts(std::move(forgotten));
     }
 }
@@ -150,9 +150,9 @@ void begin_finding(CallTensors& own) {
 void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {
     if (own.found_for == call.seq) return;
     begin_finding(own);
-    if (moves_tensors(call)) ++own.trust;
     own.found_run = call.run;
     const SitePlan* plan = model.site(call.site);
+    if (plan == nullptr || moves_tensors(call)) ++own.tensor_changes;
     const Passage& passage = call.passage;
     if (passage.values != nullptr) {
         if (plan != nullptr) passed_arguments(passage.values->values, *plan, own.found);
@@ -176,8 +176,8 @@ void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCa
 void look_up(CallTensors& own, const MeasuredModel& model, std::size_t i) {
     const CallArgument& argument = own.found[i];
     SeenTensor& seen = own.tensors[i];
-    if (argument.kind == CallArgument::Kind::scalar) return;
     const PlannedArgument& facts = *argument.facts;
+    // Only while measuring, a call that was not selected counts as a change.
     if (!measuring() || facts.name_number == kNone || facts.makes_anew || !facts.is_whole()) {
         find_tensor(own, model, argument, seen);
         return;
@@ -185,14 +185,19 @@ void look_up(CallTensors& own, const MeasuredModel& model, std::size_t i) {
     KnownName& known = own.names[facts.name_number % own.names.size()];
     const bool is_pointer = argument.kind == CallArgument::Kind::pointer;
     const bool is_known = known.number == facts.name_number && known.run == own.found_run &&
-                          known.model == &model && known.trust == own.trust;
-    if (is_known && is_pointer && known.tensor.address == argument.address) {
+                          known.model == &model && known.changes == own.tensor_changes;
+    if (is_known && is_pointer && known.tensor.address == argument.address &&
+        known.handle == argument.handle) {
         seen = known.tensor;
         return;
     }
-    // An op may change the shape of what it writes.
-    const bool is_kept = find_tensor(own, model, argument, seen) && (is_pointer || !argument.may_write);
-    known = {&model, is_kept ? facts.name_number : kNone, own.found_run, own.trust, seen};
+    // Without a handle, the tensor was found by its address, which a view may share. An op may change the
+    // shape of what it writes.
+    const bool is_certain =
+        is_pointer ? argument.handle != nullptr || facts.is_constant : !argument.may_write;
+    const bool is_kept = find_tensor(own, model, argument, seen) && is_certain && seen.facts->sizes_known;
+    known = {&model, is_kept ? facts.name_number : kNone, own.found_run, own.tensor_changes, argument.handle,
+             seen};
 }
 
 void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {

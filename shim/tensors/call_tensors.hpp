@@ -46,7 +46,8 @@ struct KnownName {
     const MeasuredModel* model = nullptr;
     std::uint32_t number = kNone;
     std::uint32_t run = ring::kNoRun;
-    std::uint64_t trust = 0;  // CallTensors::trust at that time
+    std::uint64_t changes = 0;  // CallTensors::tensor_changes at that time
+    TensorHandle handle = nullptr;
     SeenTensor tensor;
 };
 
@@ -75,7 +76,7 @@ struct CallTensors {
     Follower* follower = nullptr;             // of that model
     TensorReader reader;
     std::array<KnownName, 256> names;  // by number
-    std::uint64_t trust = 0;           // grows when a tensor may have got other memory or another shape
+    std::uint64_t tensor_changes = 0;  // how often a tensor may have got other memory or another shape
     std::vector<KnownConstant> constants;
     std::unordered_map<const void*, std::vector<std::uint32_t>> parameter_sizes;  // by function, for one run
     TensorLifetimes made;

@@ -117,20 +117,17 @@ void launch_arguments(void* const* parameters, std::span<const LaunchedArgument>
     for (const LaunchedArgument& argument : planned) {
         // In place, because every launch comes here.
         CallArgument& passed = found.emplace_back();
-        passed.facts = argument.facts;
-        passed.kind = CallArgument::Kind::scalar;
-        if (argument.reading == Reading::literal) {
-            passed.value = argument.literal;
-            continue;
-        }
         const void* const place = parameters[argument.parameter];
         if (argument.reading == Reading::pointer) {
-            passed.kind = CallArgument::Kind::pointer;
-            passed.may_write = !argument.facts->only_reads();
-            passed.address = parameter<std::uint64_t>(place);
-        } else {
-            read_scalar(place, argument.reading, passed.value);
+            passed.set_pointer(*argument.facts, parameter<std::uint64_t>(place));
+            continue;
         }
+        passed.kind = CallArgument::Kind::scalar;
+        passed.facts = argument.facts;
+        if (argument.reading == Reading::literal)
+            passed.value = argument.literal;
+        else
+            read_scalar(place, argument.reading, passed.value);
     }
 }
 

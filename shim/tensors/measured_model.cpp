@@ -55,7 +55,6 @@ MeasuredModel::MeasuredModel(const ShimApi& api, WrapperInfo info, bool is_on_cu
     }
     std::unordered_map<std::string_view, const PlannedArgument*> known;
     for (SitePlan& site : sites_) {
-        places_.push_back(&site);
         for (PlannedArgument& argument : site.arguments) {
             known.emplace(argument.label, &argument);
             if (argument.role == Role::makes)

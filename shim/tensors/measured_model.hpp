@@ -40,7 +40,7 @@ class MeasuredModel {
     [[nodiscard]] bool has_sites() const { return !sites_.empty(); }
     /// Returns the site with that number, or null for kNone.
     [[nodiscard]] const SitePlan* site(std::uint32_t number) const {
-        return number < places_.size() ? places_[number] : nullptr;
+        return number < sites_.size() ? &sites_[number] : nullptr;
     }
     /// Returns what a launch at this site passes (TritonKernelInfo::launched). The span is empty if that is
     /// unknown.
@@ -54,7 +54,7 @@ class MeasuredModel {
 
     /// What the wrapper source says. It is empty without a source.
     [[nodiscard]] const WrapperInfo& info() const { return info_; }
-    [[nodiscard]] const std::deque<SitePlan>& sites() const { return sites_; }
+    [[nodiscard]] const std::vector<SitePlan>& sites() const { return sites_; }
     /// What features keep for this model. They add it when the model loads.
     [[nodiscard]] Parts& parts() { return parts_; }
     [[nodiscard]] const Parts& parts() const { return parts_; }
@@ -80,8 +80,7 @@ class MeasuredModel {
     AllocationNames allocation_names_;
     std::unordered_map<const Name*, std::uint32_t> ops_;
     std::unordered_map<std::string, std::uint32_t> kernels_;  // by the name that PyTorch prints
-    std::deque<SitePlan> sites_;
-    std::vector<const SitePlan*> places_;  // of `sites_`, because every call asks for its site
+    std::vector<SitePlan> sites_;
     Parts parts_;
     std::deque<PlannedArgument> inputs_;
     std::deque<PlannedArgument> outputs_;

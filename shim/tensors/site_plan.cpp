@@ -122,17 +122,19 @@ class Planner {
                 const Role known = is_fresh(site, written, tensor) ? Role::writes : role;
                 add(plan, i, tensor.name, is_made ? Role::makes : known, written, parameter);
                 plan.arguments.back().is_unwritten = is_unwritten(site, tensor);
-                if (!plan.arguments.back().only_reads()) written_.insert(memory_of(tensor.name));
             }
         }
-        for (const Argument& written : site.arguments) {
-            if (written.role == Role::reads) continue;
-            for (const TensorName& tensor : written.tensors)
+        // After all of them, because none is written before the call.
+        for (const PlannedArgument& argument : plan.arguments) {
+            if (argument.only_reads()) continue;
+            for (const TensorName& tensor : argument.written->tensors) {
+                written_.insert(memory_of(tensor.name));
                 unwritten_.erase(memory_of(tensor.name));
+            }
         }
     }
 
-    /// Marks the constants that stay as they are. A model may update its buffers. All sites must be planned.
+    /// Marks the constants that no site writes. Call it after all sites are planned.
     void mark_fixed(SitePlan& plan) const {
         for (PlannedArgument& argument : plan.arguments)
             argument.is_fixed = argument.is_constant && !written_.contains(argument.label);
@@ -193,7 +195,7 @@ class Planner {
     std::size_t next_shared_ = 0;
     std::unordered_map<std::string_view, std::string_view> memory_;  // under its original name
     std::unordered_set<std::string_view> unwritten_;  // allocated, and no site so far writes it
-    std::unordered_set<std::string_view> written_;    // by a site so far
+    std::unordered_set<std::string_view> written_;    // written by a site so far
     std::unordered_set<std::string> known_;
     std::unordered_map<std::string, std::string> constants_;
     std::unordered_map<std::string, std::uint32_t> numbers_;
@@ -201,9 +203,9 @@ class Planner {
 
 }  // namespace
 
-std::deque<SitePlan> make_site_plans(const WrapperInfo& info, TorchRelease release) {
+std::vector<SitePlan> make_site_plans(const WrapperInfo& info, TorchRelease release) {
     Planner planner(info, release);
-    std::deque<SitePlan> plans(info.run.sites.size());
+    std::vector<SitePlan> plans(info.run.sites.size());
     for (std::uint32_t number = 0; number < info.run.sites.size(); ++number)
         planner.plan(info.run.sites[number], number, plans[number]);
     for (SitePlan& plan : plans)

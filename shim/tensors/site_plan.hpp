@@ -55,7 +55,7 @@ struct SitePlan {
 };
 
 /// Creates the plans of all sites of `info`, by number. `info` must outlive them.
-std::deque<SitePlan> make_site_plans(const WrapperInfo& info, TorchRelease release);
+std::vector<SitePlan> make_site_plans(const WrapperInfo& info, TorchRelease release);
 
 /// Returns arg3, or arg3[1] for a list element, for calls that no source describes.
 const PlannedArgument& unknown_argument(std::size_t position);

@@ -2,6 +2,7 @@
 // order of calls, then many threads at once.
 #include "shim/measure/event_queue.hpp"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <thread>
@@ -175,6 +176,24 @@ TEST_CASE("The next call can be peeked at, and is the one that was put, if it is
     CHECK(next.arguments.size() == 5);
     CHECK(take(queue)->number == 2);
     CHECK(queue.peek().call == nullptr);
+}
+
+TEST_CASE("Scalars of every kind come out as they were put") {
+    EventQueue queue;
+    const ArgumentFacts facts;
+    SeenArguments arguments;
+    arguments.add_scalar(facts, std::int64_t{-1});
+    arguments.add_scalar(facts, ShortText("first"));
+    arguments.add_scalar(facts, ~std::uint64_t{0});
+    arguments.add_scalar(facts, 2.5);
+    arguments.add_scalar(facts, -std::numeric_limits<double>::infinity());
+    arguments.add_scalar(facts, ShortText("second"));
+    REQUIRE(queue.put({}, arguments));
+    const EventQueue::Taken taken = queue.take();
+    std::vector<std::string> texts;
+    for (const SeenArgument& argument : taken.arguments)
+        texts.emplace_back(text_of(argument, taken.texts).view());
+    CHECK(texts == std::vector<std::string>{"-1", "first", "18446744073709551615", "2.5", "-inf", "second"});
 }
 
 TEST_CASE("A taken call stays in place while others are put, until the next take") {

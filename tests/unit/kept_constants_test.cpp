@@ -17,7 +17,7 @@ struct Fixture {
     KeptConstants::FoundByThread last;
 
     std::uint32_t expect(const ConstantsOwner& owner) { return kept.expect(weight, seen, owner, 0); }
-    /// Asks twice, because a thread knows its last answer.
+    /// Asks twice: the thread's own memory gives the second answer.
     std::uint32_t find(const ConstantsOwner& owner) {
         const KeptConstants::Found* const found = kept.find(weight, owner, last);
         CHECK(kept.find(weight, owner, last) == found);
@@ -41,15 +41,29 @@ TEST_CASE_METHOD(Fixture, "a constant whose result never arrives is kept the nex
 
 TEST_CASE_METHOD(Fixture, "a constant is measured again after an update") {
     kept.fill(expect({1, 1}), &result);
+    CHECK(find({1, 1}) != kNotKept);
     CHECK(find({1, 2}) == kNotKept);
 }
 
 TEST_CASE_METHOD(Fixture, "containers of one model do not share what is kept") {
     const std::uint32_t one = expect({1, 1});
     kept.fill(one, &result);
+    CHECK(find({1, 1}) == one);
     CHECK(find({2, 1}) == kNotKept);
     const std::uint32_t other = expect({2, 1});
     kept.fill(other, &result);
     CHECK(other != one);
     CHECK(find({1, 1}) == one);
+}
+
+TEST_CASE_METHOD(Fixture, "a thread tells constants apart that share a place in its memory") {
+    PlannedArgument other;
+    other.number = weight.number + last.size();
+    kept.fill(expect({1, 1}), &result);
+    kept.fill(kept.expect(other, seen, {1, 1}, 0), &result);
+    const std::uint32_t first = find({1, 1});
+    const KeptConstants::Found* const second = kept.find(other, {1, 1}, last);
+    REQUIRE(second != nullptr);
+    CHECK(second->number != first);
+    CHECK(find({1, 1}) == first);
 }

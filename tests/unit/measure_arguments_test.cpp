@@ -29,7 +29,7 @@ class Planned {
 
   private:
     WrapperInfo info_;
-    std::deque<SitePlan> plans_;
+    std::vector<SitePlan> plans_;
 };
 
 using Found = PlainList<CallArgument>;

@@ -73,7 +73,7 @@ TEST_CASE("A launch's pointers are the tensors that it passes, with the alignmen
         "void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {\n"
         "call_triton_poi_0(arg0_1, 8L, buf0, this->device_idx_);\n}\n");
     REQUIRE(info.run.sites.size() == 1);
-    const std::deque<SitePlan> sites = make_site_plans(info, 0);
+    const std::vector<SitePlan> sites = make_site_plans(info, 0);
     ModelChecks checks(info);
     checks.plan_launches(sites);
     const auto pointers = checks.pointers_at(0);

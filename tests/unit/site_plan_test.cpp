@@ -23,7 +23,7 @@ CallSite kernel_on(std::string tensor, std::string parameter, SiteKind kind = Si
     return site;
 }
 
-Role role_at(const std::deque<SitePlan>& plans, std::size_t site) {
+Role role_at(const std::vector<SitePlan>& plans, std::size_t site) {
     const PlannedArgument* const argument = plans[site].at(0);
     REQUIRE(argument != nullptr);
     return argument->role;
@@ -44,7 +44,7 @@ TEST_CASE("A generated kernel only writes in_out_ptr memory that no call has wri
     WrapperInfo info = with_new_memory();
     info.run.sites = {kernel_on("buf3", "in_out_ptr0"), kernel_on("buf3", "in_out_ptr0"),
                       kernel_on("arg0_1", "in_out_ptr0")};
-    const std::deque<SitePlan> plans = make_site_plans(info, {});
+    const std::vector<SitePlan> plans = make_site_plans(info, {});
     CHECK(role_at(plans, 0) == Role::writes);
     CHECK(role_at(plans, 1) == Role::updates);
     CHECK(role_at(plans, 2) == Role::updates);
@@ -63,7 +63,7 @@ TEST_CASE("In a loop an earlier pass may have written the memory") {
     CHECK(role_at(make_site_plans(info, {}), 0) == Role::updates);
 }
 
-TEST_CASE("A constant that any call writes is not fixed, also not for the calls before") {
+TEST_CASE("A constant that any call writes is not fixed, not even for earlier calls") {
     WrapperInfo info;
     for (const char* const name : {"weight", "buffer"})
         info.constants.emplace_back().name = name;
@@ -71,7 +71,7 @@ TEST_CASE("A constant that any call writes is not fixed, also not for the calls 
                       kernel_on("buffer", "in_out_ptr0")};
     for (const std::size_t reading : {0U, 1U})
         info.run.sites[reading].arguments[0].role = Role::reads;
-    const std::deque<SitePlan> plans = make_site_plans(info, {});
+    const std::vector<SitePlan> plans = make_site_plans(info, {});
     CHECK(plans[0].at(0)->is_fixed);
     CHECK(plans[1].at(0)->is_constant);
     CHECK_FALSE(plans[1].at(0)->is_fixed);
