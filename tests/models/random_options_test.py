@@ -1,7 +1,7 @@
 """Random sets of valid and invalid options must never change a program's answers. The program is the server
-of examples/ on a real model, because it starts in half a second.
+of examples/ on a real model, linked for the CPU, because it starts in a quarter of a second.
 
-AOTI_DBGTEST_SERVER is its path, AOTI_DBGTEST_RANDOM_SETS the number of sets to try (100).
+AOTI_DBGTEST_SERVER_FOR_CPU is its path, AOTI_DBGTEST_RANDOM_SETS the number of sets to try (100).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class RandomSets(unittest.TestCase):
             (folder / "options.json").write_text('{"level": 3, "rules": [{"kernels": "cpp_*", "side": "after"}]}')
             (folder / "broken.json").write_text('{"level": ')
             (folder / "known.txt").write_text("nan in cpp_*  # known\n")
-            command = [os.environ["AOTI_DBGTEST_SERVER"], str(packages.package_path("dynamic_batch", "released")), "12"]
+            command = [os.environ["AOTI_DBGTEST_SERVER_FOR_CPU"], str(packages.package_path("dynamic_batch", "released")), "12"]
             requests = "\n".join((" ".join(map(str, range(24))), "what?", " ".join(map(str, range(12))))) + "\n"
             plain = {key: value for key, value in os.environ.items() if not key.startswith(("AOTI_DBG_", "AOT_IND"))}
 
