@@ -1,0 +1,2 @@
+// The standard headers of the victims are precompiled with this program (see CMakeLists.txt).
+int main() {}
