@@ -55,6 +55,7 @@ target_compile_options(aoti_dbg_flags INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CONFIG:RelWithDebInfo>>:-g1 -ffunction-sections -fdata-sections>
   -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden -Wnon-virtual-dtor>
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wredundant-decls>
   $<$<COMPILE_LANGUAGE:C,CXX>:${AOTI_DBG_SANITIZE_FLAGS}>)
 target_link_options(aoti_dbg_flags INTERFACE ${AOTI_DBG_SANITIZE_FLAGS})
 if(AOTI_DBG_SANITIZER_RUNTIME AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
