@@ -74,6 +74,7 @@ CallSite read_site(const Json& json) {
     if (site.function.empty()) site.function = site.name;
     site.key = site.name;
     site.line = json.at("line").get<std::uint32_t>();
+    site.may_repeat = json.value("may_repeat", false);
     site.statement = json.value("statement", std::string());
     site.provenance = json.value("handle", std::string());
     site.source_nodes = json.at("nodes").get<std::vector<std::string>>();

@@ -79,6 +79,7 @@ struct CallSite {
     std::string key;   // identifies calls at run time (call_matcher.hpp)
     std::uint32_t line = 0;
     std::uint32_t region = kNone;      // its branch or loop (RunBody::regions)
+    bool may_repeat = false;           // in a function that a run may call several times
     std::uint32_t kernel = kNone;      // in WrapperInfo::triton_kernels
     std::uint32_t proxy_node = kNone;  // index among the extern nodes
     std::vector<Argument> arguments;

@@ -79,7 +79,7 @@ bool StreamPoint::find(const PlannedArgument& argument, const SeenTensor& seen, 
 bool StreamPoint::find_named(const PlannedArgument& argument, Requested requested, std::uint32_t run,
                              SeenTensor& seen, Measurement& found) const {
     const std::uint32_t name = argument.name_number;
-    if (run != known_run_ || name == kNone || argument.makes_anew) return false;
+    if (run != known_run_ || name == kNone || argument.makes_anew || !argument.is_whole()) return false;
     for (std::size_t i = newest_named_[place_of_name(name)]; i != kNoKnown; i = known_[i].older_named) {
         const Known& known = known_[i];
         if (known.name != name || known.facts == nullptr || known.requested != requested) continue;

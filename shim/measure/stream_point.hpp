@@ -48,7 +48,7 @@ class StreamPoint {
     bool find(const PlannedArgument& argument, const SeenTensor& seen, Requested requested, std::uint32_t run,
               Measurement& found) const;
     /// Does the same without looking up the tensor: by the name of memory that has been measured as a whole.
-    /// Sets `seen` to that tensor.
+    /// Sets `seen` to that tensor. A view shares the name but not the contents, so it is never found.
     bool find_named(const PlannedArgument& argument, Requested requested, std::uint32_t run, SeenTensor& seen,
                     Measurement& found) const;
     /// True if find() still finds this measurement of the tensor at the address.

@@ -277,7 +277,10 @@ class Wrapper:
             is_part = isinstance(node, ast.FunctionDef) and [one.arg for one in node.args.args] == ["args"]
             if is_part and node is not outermost:
                 self.expect_inputs(node)
+                first = len(self.sites)
                 node.body = self.instrument(node.body, False)
+                for site in self.sites[first:]:
+                    site["may_repeat"] = not node.name.startswith("partition_")
         self.wrap(outermost, outermost.args.args[-1].arg)
         self.import_door()
         ast.fix_missing_locations(self.tree)

@@ -175,7 +175,7 @@ class Planner {
         argument.position = static_cast<std::uint32_t>(position);
         argument.role = role;
         argument.written = &written;
-        argument.makes_anew = plan.site->region != kNone;
+        argument.makes_anew = plan.site->region != kNone || plan.site->may_repeat;
         if (!written.tensors.empty() && !argument.label.empty()) {
             argument.name_number =
                 numbers_.try_emplace(argument.label, static_cast<std::uint32_t>(numbers_.size()))

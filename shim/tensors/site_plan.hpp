@@ -27,7 +27,7 @@ struct PlannedArgument : ArgumentFacts {
     bool is_constant = false;
     bool is_fixed = false;      // a constant whose memory no site writes
     bool is_unwritten = false;  // no earlier site writes its memory
-    bool makes_anew = false;    // each pass may bind the label to new memory, because the site is in a loop
+    bool makes_anew = false;    // each pass may bind the label to new memory, because the site may repeat
     const Argument* written = nullptr;         // as the source has it
     const NamedTensor* returned_as = nullptr;  // further facts, if the call creates the tensor
 

@@ -21,15 +21,16 @@ constexpr std::uint64_t kSeeds = 40;
 /// A folder with the model, one program, and its source.
 class ProgramModel {
   public:
-    explicit ProgramModel(const CallProgram& program) {
+    explicit ProgramModel(const CallProgram& program) : ProgramModel(program.program(), program.source()) {}
+    ProgramModel(const std::string& program, const std::string& body) {
         const fs::path original = fs::path(model_path("stats_program")).parent_path();
         fs::copy(original, folder_.path(), fs::copy_options::recursive);
         std::string source = read_text(original / "cstats_program.wrapper.cpp");
         const std::string begin = "AOTICudaStreamGuard stream_guard(stream, this->device_idx_);\n";
         const std::size_t from = source.find(begin) + begin.size();
-        source.replace(from, source.find("} // AOTInductorModel::run_impl") - from, program.source());
+        source.replace(from, source.find("} // AOTInductorModel::run_impl") - from, body);
         std::ofstream(folder_.path() / "cstats_program.wrapper.cpp") << source;
-        std::ofstream(folder_.path() / "program") << program.program();
+        std::ofstream(folder_.path() / "program") << program;
     }
     [[nodiscard]] std::string path() const { return (folder_.path() / "cstats_program.wrapper.so").string(); }
 
@@ -193,6 +194,53 @@ TEST_CASE("Waiting and reuse show the values of the same moment on random call g
         total += findings(exact).size();
     }
     CHECK(total > kSeeds / 2);
+}
+
+/// Half of a buffer has NaN. After a call reads the whole buffer, another one reads the other half and makes
+/// NaN of it.
+ProgramModel with_nan_in_one_half() {
+    std::string text;
+    std::string body = program::kBeginning;
+    for (const char* const number : {"0", "1", "2", "3", "4"}) {
+        const std::string name = std::string("buf") + number;
+        const std::string dtype = *number == '3' ? "int64" : *number == '4' ? "bool" : "float32";
+        text += std::string("empty ") + number + (*number == '3' ? " 1\n" : *number == '4' ? " 2\n" : " 0\n");
+        body += "    AtenTensorHandle " + name + "_handle;\n    AOTI_TORCH_ERROR_CODE_CHECK(" +
+                "aoti_torch_empty_strided(2, int_array_0, int_array_1, cached_torch_dtype_" + dtype +
+                ", cached_torch_device_type_cuda, this->device_idx_, &" + name + "_handle));\n" +
+                "    RAIIAtenTensorHandle " + name + "(" + name + "_handle);\n";
+    }
+    const auto call = [&](const std::string& kernel, const std::string& word, program::Tensor in,
+                          program::Tensor out, const std::string& more) {
+        body += "    call_" + kernel + "(" + program::expression(in) + ", " + program::expression(out) +
+                ", " + more + program::count(in.part) +
+                ", this->device_idx_, stream, kernels, this->cubin_dir_);\n";
+        text += word;
+        for (const int number : {in.buffer, in.part, out.buffer, out.part})
+            text += " " + std::to_string(number);
+        text += "\n";
+    };
+    call("add_kernel_0", "scale", {program::kInput, 1}, {0, 1}, "0.5, ");
+    call("triton_poi_fused_sqrt_2", "sqrt", {program::kInput, 2}, {0, 2}, "");
+    call("add_kernel_0", "scale", {0, 0}, {1, 0}, "0.5, ");
+    call("triton_poi_fused_sqrt_2", "sqrt", {0, 1}, {2, 1}, "");
+    body +=
+        "    call_triton_poi_fused_gt_arange_1(buf1, buf4, buf3, 128L, this->device_idx_, stream, kernels, "
+        "this->cubin_dir_);\n";
+    text += "gt 1 4 3\nreturn 1 3 4\n";
+    for (const char* const output : {"[0] = buf1", "[1] = buf3", "[2] = buf4"})
+        body += std::string("    output_handles") + output + ".release();\n";
+    return {text, body};
+}
+
+TEST_CASE("What is known of a whole buffer says nothing about a view of it") {
+    const ProgramModel model = with_nan_in_one_half();
+    const Variables check = {{"AOTI_DBG_LEVEL", ""}, {"AOTI_DBG_CHECK", "nan"}};
+    const Lines words = {victim_path("cuda_models"), model.path()};
+    const Preloaded exact(words, with(check, {{"AOTI_DBG_REUSE", "off"}}));
+    const Preloaded checked(words, check);
+    CHECK(findings(exact).size() == 2);
+    CHECK(first_difference(findings(checked), findings(exact)) == "");
 }
 
 #endif

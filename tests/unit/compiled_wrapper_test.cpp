@@ -22,6 +22,7 @@ const std::string kSound =
             {"label": "alpha", "role": "reads", "parameter": "alpha", "is_tensor": false, "view": [], "value": "1"},
             {"label": "buf0", "role": "writes", "parameter": "out", "is_tensor": true, "view": [], "value": ""}]},
         {"name": "triton_poi_fused_0", "symbol": "", "kind": "triton", "line": 185, "nodes": [], "aten": [],
+         "may_repeat": true,
          "arguments": [
             {"label": "buf1", "role": "updates", "parameter": "in_out_ptr0", "is_tensor": true, "view": [], "value": ""},
             {"label": "xnumel", "role": "unknown", "parameter": "xnumel", "is_tensor": false, "view": [],
@@ -57,6 +58,8 @@ TEST_CASE("A description of a wrapper becomes its call sites, in order") {
     CHECK(addmm.provenance == "extern_kernels.addmm:1");
     CHECK(wrapper->info.origins.at(addmm.provenance).stack_traces == std::vector<std::string>{"one", "two"});
     CHECK(run.sites[1].provenance.empty());
+    CHECK_FALSE(addmm.may_repeat);
+    CHECK(run.sites[1].may_repeat);
     REQUIRE(addmm.arguments.size() == 3);
     CHECK(addmm.arguments[0].label() == "arg0_1");
     REQUIRE(addmm.arguments[0].tensors.front().view);

@@ -63,6 +63,15 @@ TEST_CASE("In a loop an earlier pass may have written the memory") {
     CHECK(role_at(make_site_plans(info, {}), 0) == Role::updates);
 }
 
+TEST_CASE("In a function that a run calls several times, a name may mean new memory") {
+    WrapperInfo info = with_new_memory();
+    info.run.sites = {kernel_on("buf3", "in_ptr0"), kernel_on("buf3", "in_ptr0")};
+    info.run.sites[0].may_repeat = true;
+    const std::deque<SitePlan> plans = make_site_plans(info, {});
+    CHECK(plans[0].at(0)->makes_anew);
+    CHECK_FALSE(plans[1].at(0)->makes_anew);
+}
+
 TEST_CASE("A constant that any call writes is not fixed, not even for earlier calls") {
     WrapperInfo info;
     for (const char* const name : {"weight", "buffer"})
