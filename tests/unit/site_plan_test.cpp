@@ -67,7 +67,7 @@ TEST_CASE("In a function that a run calls several times, a name may mean new mem
     WrapperInfo info = with_new_memory();
     info.run.sites = {kernel_on("buf3", "in_ptr0"), kernel_on("buf3", "in_ptr0")};
     info.run.sites[0].may_repeat = true;
-    const std::deque<SitePlan> plans = make_site_plans(info, {});
+    const std::vector<SitePlan> plans = make_site_plans(info, {});
     CHECK(plans[0].at(0)->makes_anew);
     CHECK_FALSE(plans[1].at(0)->makes_anew);
 }
