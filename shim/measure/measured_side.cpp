@@ -79,16 +79,6 @@ void MeasuredSide::add_tensor(const PlannedArgument& facts, const SeenTensor& te
     }
 }
 
-bool MeasuredSide::add_unchanged(const SeenArgument& before) {
-    const bool has_contents = before.measured == Measured::now || before.measured == Measured::earlier;
-    if (!has_contents || before.on_host != nullptr || before.requested != requested_) return false;
-    if (point_ == nullptr || !point_->still_knows(before.address, before.measurement, call_.run))
-        return false;
-    state_.arguments.list.push_back(before);
-    state_.arguments.list.back().measured = Measured::earlier;
-    return true;
-}
-
 void MeasuredSide::note_written(const SeenTensor& tensor) {
     if (point_ != nullptr && tensor.facts->place != Place::cpu) point_->note_written(tensor);
 }
@@ -150,15 +140,6 @@ void MeasuredSide::pass_on() {
 void MeasuredSide::report(Next next) {
     leave(next);
     pass_on();
-}
-
-void MeasuredSide::report_before(Next next) {
-    if (point_ != nullptr && reuse_) {
-        state_.reported.clear();
-        state_.reported.append(state_.arguments.list);
-        state_.reported_of = call_.mark.get();
-    }
-    report(next);
 }
 
 void MeasuredSide::keep(Next next) {

@@ -15,12 +15,10 @@ namespace aoti_dbg {
 
 /// The state of one thread, reused from side to side.
 struct SideState {
-    SeenCall call;                     // what describe() says of the current side
-    SeenArguments arguments;           // of the current side; kept for their memory
-    SeenArguments unreported;          // of the side before the call `unreported_of`, without texts
-    std::uint64_t unreported_of = 0;   // mark of a call
-    PlainList<SeenArgument> reported;  // of the side before the call `reported_of`
-    std::uint64_t reported_of = 0;     // mark of a call
+    SeenCall call;                    // what describe() says of the current side
+    SeenArguments arguments;          // of the current side; kept for their memory
+    SeenArguments unreported;         // of the side before the call `unreported_of`, without texts
+    std::uint64_t unreported_of = 0;  // mark of a call
     KeptConstants::FoundByThread constants;
     bool is_capturing = false;  // as read before the last call, since a call does not start or end a capture
 };
@@ -36,8 +34,6 @@ class MeasuredSide {
 
     void add_scalar(const CallArgument& argument);
     void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor);
-    /// Adds a tensor of the side before, if it is known that its contents are still the same.
-    bool add_unchanged(const SeenArgument& before);
     /// Adds the tensor only if its contents are known already.
     void add_if_known(const PlannedArgument& facts, const SeenTensor& tensor);
     /// Does the same for a constant that was measured since the model's constants have this version.
@@ -58,8 +54,6 @@ class MeasuredSide {
     };
     /// Unlocks the point before it waits for room in the queue.
     void report(Next next);
-    /// Does the same and keeps the arguments for the side after the call.
-    void report_before(Next next);
     /// Keeps the side before the call for report_both().
     void keep(Next next);
     void report_both();

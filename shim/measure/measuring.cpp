@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <mutex>
-#include <span>
 #include <utility>
 
 #include "base/errno_keeper.hpp"
@@ -36,21 +35,15 @@ void say_that_results_are_late(std::uint32_t run) {
             run);
 }
 
-/// Measures the arguments of one side. `reported` has those of the side before the call, or nothing if they
-/// are unknown.
-void add_arguments(MeasuredSide& side, const CallTensors& own, When when, std::int32_t result,
-                   std::span<const SeenArgument> reported) {
-    std::size_t next = 0;
+/// Measures the arguments of one side.
+void add_arguments(MeasuredSide& side, const CallTensors& own, When when, std::int32_t result) {
     for (std::size_t i = 0; i < own.found.size(); ++i) {
         const CallArgument& argument = own.found[i];
-        const bool was_there = next < reported.size() && reported[next].facts == argument.facts;
-        const SeenArgument* const before = was_there ? &reported[next++] : nullptr;
         if (argument.kind == CallArgument::Kind::scalar) {
             side.add_scalar(argument);
-            continue;
+        } else if (has_tensor(own, i, when, result)) {
+            side.add_tensor(*argument.facts, own.tensors[i]);
         }
-        if (before != nullptr && !argument.may_write && side.add_unchanged(*before)) continue;
-        if (has_tensor(own, i, when, result)) side.add_tensor(*argument.facts, own.tensors[i]);
     }
 }
 
@@ -80,20 +73,12 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
     if (when == When::after) note_written(side, own);
     if (when == When::after && (result != 0 || plan == nullptr || moves_tensors(call)))
         side.note_unknown_write();
-    const SideState& sides = thread.side;
-    const bool knows_before =
-        when == When::after && sides.reported_of == call.mark.get() && own.found_for == call.seq;
-    add_arguments(
-        side, own, when, result,
-        knows_before ? std::span<const SeenArgument>(sides.reported) : std::span<const SeenArgument>());
-    if (when == When::after) {
-        thread.passing = 0;
-        return side.report(MeasuredSide::Next::same_point);
-    }
-    const MeasuredSide::Next next =
-        thread.point == nullptr ? MeasuredSide::Next::any_work : next_at(plan, own, *thread.point);
+    add_arguments(side, own, when, result);
+    auto next = MeasuredSide::Next::same_point;
+    if (when == When::before)
+        next = thread.point == nullptr ? MeasuredSide::Next::any_work : next_at(plan, own, *thread.point);
     thread.passing = next == MeasuredSide::Next::passing ? call.mark.get() : 0;
-    side.report_before(next);
+    side.report(next);
 }
 
 void report_name(ThreadState& state, const OpenCall& call, When when) {
@@ -160,7 +145,6 @@ OpenCall* run_of(ThreadState* state) {
 }  // namespace
 
 void forget_measured(ThreadState& state) {
-    if (auto* const tensors = state.parts.find<CallTensors>(); tensors != nullptr) ++tensors->tensor_changes;
     with_point_of(state, &StreamPoint::forget_measured);
 }
 

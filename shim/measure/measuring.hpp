@@ -35,8 +35,7 @@ void end_measured_run(ThreadState& state);
 /// sentence, once.
 std::optional<std::string> take_finding(ThreadState& state, const OpenCall& run);
 
-/// Forgets measurements, and the tensors behind names, because the model changed memory in a way that was not
-/// inspected.
+/// Forgets measurements, because the model changed memory in a way that was not inspected.
 void forget_measured(ThreadState& state);
 
 }  // namespace aoti_dbg

@@ -47,9 +47,9 @@ MeasuredCall& describe(ThreadState& state, const OpenCall& call, EventSide side)
 void move_to(MeasuringThread& own, StreamPoint* point) {
     StreamPoint* before = std::exchange(own.point, point);
     if (before == point) return;
-    // All of these belong to a call at the point before. A call that runs others may still be open.
+    // Both belong to a call at the point before. A call that runs others may still be open.
     own.passing = 0;
-    own.side.unreported_of = own.side.reported_of = 0;
+    own.side.unreported_of = 0;
     for (StreamPoint* either : {before, point}) {
         if (either == nullptr) continue;
         const std::lock_guard lock(either->mutex());

@@ -51,14 +51,6 @@ class StreamPoint {
     /// Sets `seen` to that tensor. A view shares the name but not the contents, so it is never found.
     bool find_named(const PlannedArgument& argument, Requested requested, std::uint32_t run, SeenTensor& seen,
                     Measurement& found) const;
-    /// True if find() still finds this measurement of the tensor at the address.
-    [[nodiscard]] bool still_knows(std::uint64_t address, const Measurement& measurement,
-                                   std::uint32_t run) const {
-        if (run != known_run_ || !gpu_.is_young(measurement.ticket)) return false;
-        for (std::size_t i = newest_known_[place_of(address)]; i != kNoKnown; i = known_[i].older)
-            if (known_[i].measurement.ticket == measurement.ticket) return true;
-        return false;
-    }
     void remember(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
                   std::uint32_t run, const Measurement& measurement);
     void note_written(const SeenTensor& seen);

@@ -141,18 +141,14 @@ CallTensors::~CallTensors() {
 void begin_finding(CallTensors& own) {
     own.found_for = 0;
     own.found.clear();
-    if (auto forgotten = own.reader.take_forgotten(); !forgotten.empty()) [[unlikely]] {
-        ++own.tensor_changes;
+    if (auto forgotten = own.reader.take_forgotten(); !forgotten.empty()) [[unlikely]]
         retire_facts(std::move(forgotten));
-    }
 }
 
 void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {
     if (own.found_for == call.seq) return;
     begin_finding(own);
-    own.found_run = call.run;
     const SitePlan* plan = model.site(call.site);
-    if (plan == nullptr || moves_tensors(call)) ++own.tensor_changes;
     const Passage& passage = call.passage;
     if (passage.values != nullptr) {
         if (plan != nullptr) passed_arguments(passage.values->values, *plan, own.found);
@@ -174,30 +170,7 @@ void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCa
 }
 
 void look_up(CallTensors& own, const MeasuredModel& model, std::size_t i) {
-    const CallArgument& argument = own.found[i];
-    SeenTensor& seen = own.tensors[i];
-    const PlannedArgument& facts = *argument.facts;
-    // Only while measuring, a call that was not selected counts as a change.
-    if (!measuring() || facts.name_number == kNone || facts.makes_anew || !facts.is_whole()) {
-        find_tensor(own, model, argument, seen);
-        return;
-    }
-    KnownName& known = own.names[facts.name_number % own.names.size()];
-    const bool is_pointer = argument.kind == CallArgument::Kind::pointer;
-    const bool is_known = known.number == facts.name_number && known.run == own.found_run &&
-                          known.model == &model && known.changes == own.tensor_changes;
-    if (is_known && is_pointer && known.tensor.address == argument.address &&
-        known.handle == argument.handle) {
-        seen = known.tensor;
-        return;
-    }
-    // Without a handle, the tensor was found by its address, which a view may share. An op may change the
-    // shape of what it writes.
-    const bool is_certain =
-        is_pointer ? argument.handle != nullptr || facts.is_constant : !argument.may_write;
-    const bool is_kept = find_tensor(own, model, argument, seen) && is_certain && seen.facts->sizes_known;
-    known = {&model, is_kept ? facts.name_number : kNone, own.found_run, own.tensor_changes, argument.handle,
-             seen};
+    find_tensor(own, model, own.found[i], own.tensors[i]);
 }
 
 void find_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {

@@ -41,16 +41,6 @@ struct KnownConstant {
     const SeenFacts* facts = nullptr;
 };
 
-/// The tensor that a name of the model's source meant when the thread last looked it up.
-struct KnownName {
-    const MeasuredModel* model = nullptr;
-    std::uint32_t number = kNone;
-    std::uint32_t run = ring::kNoRun;
-    std::uint64_t changes = 0;  // CallTensors::tensor_changes at that time
-    TensorHandle handle = nullptr;
-    SeenTensor tensor;
-};
-
 /// The plan's number of a kernel or op name, as this thread last looked it up.
 struct KnownId {
     const Name* name = nullptr;
@@ -75,16 +65,13 @@ struct CallTensors {
     std::uint16_t followed = ring::kNoModel;  // the model of the last matched call
     Follower* follower = nullptr;             // of that model
     TensorReader reader;
-    std::array<KnownName, 256> names;  // by number
-    std::uint64_t tensor_changes = 0;  // how often a tensor may have got other memory or another shape
     std::vector<KnownConstant> constants;
     std::unordered_map<const void*, std::vector<std::uint32_t>> parameter_sizes;  // by function, for one run
     TensorLifetimes made;
     std::uint64_t thread = static_cast<std::uint64_t>(gettid());
     // Buffers for the current call, kept for their memory. The other side of the call reuses the contents if
     // nothing came between.
-    std::uint64_t found_for = 0;             // sequence number of the call
-    std::uint32_t found_run = ring::kNoRun;  // of the call
+    std::uint64_t found_for = 0;  // sequence number of the call
     PlainList<CallArgument> found;
     std::vector<SeenTensor> tensors;    // for each entry of `found`; null facts if there is none
     std::vector<PassedPointer> passed;  // the pointers among `found`
