@@ -4,23 +4,6 @@
 #include <utility>
 
 namespace aoti_dbg {
-namespace {
-
-// The lines that the next call probably fills.
-constexpr std::size_t kCallLines = (sizeof(SeenCall) + kCacheLine - 1) / kCacheLine;
-constexpr std::size_t kArgumentLines = 6;
-
-/// Prefetches the lines from `end` on for writing, because the taking thread's cache still has them. A
-/// prefetch of unmapped memory does nothing.
-template <std::size_t kLines>
-void expect_to_write_lines(const void* end) {
-    const auto address = reinterpret_cast<std::uintptr_t>(end);
-    for (std::size_t i = 0; i < kLines; ++i)
-        expect_to_write(
-            reinterpret_cast<const void*>(address + i * kCacheLine));  // NOLINT(performance-no-int-to-ptr)
-}
-
-}  // namespace
 
 const char* text_of(WhyNot why) {
     switch (why) {
@@ -91,8 +74,6 @@ bool EventQueue::put(const SeenCall& call, SeenArguments& arguments) {
     last.texts = static_cast<std::uint32_t>(arguments.texts.size());
     all.list.append(arguments.list);
     all.texts.append(arguments.texts);
-    expect_to_write_lines<kCallLines>(coming_.calls.end());
-    expect_to_write_lines<kArgumentLines>(all.list.end());
     puts_.store(puts_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     arguments.clear();
     return true;
