@@ -22,6 +22,14 @@
 
 namespace aoti_dbg {
 
+/// The facts that tensors of fixed layouts have in one container of a model. Another one may be on another
+/// device.
+struct KnownLayouts {
+    std::uint64_t container = 0;
+    std::uint32_t container_changes = 0;
+    std::vector<const SeenFacts*> facts;  // by PlannedArgument::layout; null if unknown
+};
+
 /// Follows the runs of one model in one thread.
 struct Follower {
     explicit Follower(const CallPlan& plan) : matcher(plan) {}
@@ -31,6 +39,7 @@ struct Follower {
     // helpers fetch one pointer at a time.
     FetchOrder kernel_order = FetchOrder::last_to_first;
     FetchOrder launch_order = FetchOrder::first_to_last;
+    KnownLayouts layouts;
 };
 
 /// The facts of a constant, valid while the model's change counter stays the same.
@@ -73,6 +82,7 @@ struct CallTensors {
     // nothing came between.
     std::uint64_t found_for = 0;  // sequence number of the call
     PlainList<CallArgument> found;
+    KnownLayouts* layouts = nullptr;    // of the call's model, if they can be used
     std::vector<SeenTensor> tensors;    // for each entry of `found`; null facts if there is none
     std::vector<PassedPointer> passed;  // the pointers among `found`
     std::vector<TensorHandle> handles;  // for each entry of `passed`, or each end of a run
