@@ -59,23 +59,6 @@ bool StreamPoint::measure(const SeenTensor& seen, Requested requested, std::uint
     return true;
 }
 
-bool StreamPoint::find(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
-                       std::uint32_t run, Measurement& found) const {
-    if (run != known_run_) return false;
-    // If the allocator is watched, memory has the same contents whatever it is called.
-    const bool by_name = !are_allocations_watched();
-    if (by_name && (argument.name_number == kNone || argument.makes_anew)) return false;
-    for (std::size_t i = newest_known_[place_of(seen.address)]; i != kNoKnown; i = known_[i].older) {
-        const Known& known = known_[i];
-        if (!known.is(seen, requested)) continue;
-        if (by_name && known.name != argument.name_number) continue;
-        if (!gpu_.is_young(known.measurement.ticket)) continue;
-        found = known.measurement;
-        return true;
-    }
-    return false;
-}
-
 bool StreamPoint::find_named(const PlannedArgument& argument, Requested requested, std::uint32_t run,
                              SeenTensor& seen, Measurement& found) const {
     const std::uint32_t name = argument.name_number;

@@ -10,6 +10,7 @@
 #include "base/plain_list.hpp"
 #include "shim/measure/gpu.hpp"
 #include "shim/measure/kept_constants.hpp"
+#include "shim/measure/torch_allocations.hpp"
 #include "shim/runtime/stream_key.hpp"
 #include "shim/tensors/site_plan.hpp"
 #include "shim/tensors/tensor_reader.hpp"
@@ -135,5 +136,22 @@ class StreamPoint {
     Newest newest_named_ = no_known();  // by name
     std::uint32_t known_run_ = ~0U;
 };
+
+inline bool StreamPoint::find(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
+                              std::uint32_t run, Measurement& found) const {
+    if (run != known_run_) return false;
+    // If the allocator is watched, memory has the same contents whatever it is called.
+    const bool by_name = !are_allocations_watched();
+    if (by_name && (argument.name_number == kNone || argument.makes_anew)) return false;
+    for (std::size_t i = newest_known_[place_of(seen.address)]; i != kNoKnown; i = known_[i].older) {
+        const Known& known = known_[i];
+        if (!known.is(seen, requested)) continue;
+        if (by_name && known.name != argument.name_number) continue;
+        if (!gpu_.is_young(known.measurement.ticket)) continue;
+        found = known.measurement;
+        return true;
+    }
+    return false;
+}
 
 }  // namespace aoti_dbg

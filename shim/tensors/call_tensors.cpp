@@ -297,13 +297,6 @@ const SiteFacts& site_facts(const MeasuredModel* model, const OpenCall& call) {
     return unknown_site(*call.name, call.kind, state == nullptr ? CallLine() : line_of_call(*state, call));
 }
 
-bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t result) {
-    const CallArgument& argument = own.found[i];
-    if (argument.kind == CallArgument::Kind::scalar || own.tensors[i].facts == nullptr) return false;
-    const bool is_created = argument.only_after || argument.facts->role == Role::makes;
-    return !is_created || (when == When::after && result == 0);
-}
-
 void find_end_handles(const OpenCall& run, EventSide side, std::vector<TensorHandle>& handles) {
     const bool are_inputs = side == EventSide::inputs;
     handles.clear();

@@ -121,7 +121,12 @@ void look_up(CallTensors& own, const MeasuredModel& model, std::size_t i);
 const SiteFacts& site_facts(const MeasuredModel* model, const OpenCall& call);
 
 /// True if the i-th argument is a tensor that can be inspected. A call that failed may have created nothing.
-bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t result);
+inline bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t result) {
+    const CallArgument& argument = own.found[i];
+    if (argument.kind == CallArgument::Kind::scalar || own.tensors[i].facts == nullptr) return false;
+    const bool is_created = argument.only_after || argument.facts->role == Role::makes;
+    return !is_created || (when == When::after && result == 0);
+}
 
 /// Fills `handles` with the inputs or the outputs of a run. An absent one is null.
 void find_end_handles(const OpenCall& run, EventSide side, std::vector<TensorHandle>& handles);
