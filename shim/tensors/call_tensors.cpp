@@ -90,16 +90,17 @@ bool is_kept(const PlannedArgument& facts) {
     return facts.is_constant && facts.is_whole();
 }
 
-/// Returns the known layouts of the model in the call's run. Returns null if the run does not show its
-/// container.
-KnownLayouts* layouts_of(CallTensors& own, const OpenCall& call) {
+/// Returns the known layouts of the model in the call's run. Returns null if it is not certain what the call
+/// passes, or if the run does not show its container.
+KnownLayouts* layouts_of(CallTensors& own, const MeasuredModel& model, const OpenCall& call) {
     const OpenCall* const run = call.around;
-    if (call.site == kNone || run == nullptr || run->passage.frame == nullptr || own.followed != call.model)
-        return nullptr;
+    if (!call.is_site_certain || run->passage.frame == nullptr || own.followed != call.model) return nullptr;
     KnownLayouts& known = own.follower->layouts;
     const std::uint64_t container = run->passage.frame->integer(0);
-    if (known.container != container || known.container_changes != run->container_changes) [[unlikely]]
-        known = {container, run->container_changes, {}};
+    // Both numbers only grow, and so does their sum.
+    const std::uint32_t changes = run->container_changes + model.constants_changed();
+    if (known.container != container || known.changes != changes) [[unlikely]]
+        known = {container, changes, {}};
     return &known;
 }
 
@@ -219,7 +220,7 @@ void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCa
     } else {
         shim_arguments(*passage.slot->shim, *passage.frame, plan, when == When::after, own.found);
     }
-    own.layouts = layouts_of(own, call);
+    own.layouts = layouts_of(own, model, call);
     own.tensors.assign(own.found.size(), SeenTensor());
     if (!find_known_pointers(own)) match_handles(own, call);
     const bool gives_tensors =
@@ -258,8 +259,9 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
     if (own.are_constants) model.note_constant(handle);
 }
 
-[[gnu::hot]] std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
-                                      std::uint32_t run, const Name& name, const Passage& passage) {
+[[gnu::hot]] CallMatcher::Match match_site(ThreadState& state, const MeasuredModel& model,
+                                           std::uint16_t number, std::uint32_t run, const Name& name,
+                                           const Passage& passage) {
     CallTensors& own = tensors_of(state);
     // Handles of an earlier call or of another run may be deleted.
     if (std::exchange(own.pointers_are_old, true) || own.pointers_run != run) own.pointers.clear();
@@ -269,7 +271,7 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
         // After the first call of a run the constants are known, and no other feature needs pointers.
         if (!measuring() && !saving() && !ordering()) pass_by(SlotRole::pointer);
     }
-    if (id == kNone) return kNone;
+    if (id == kNone) return {};
     if (own.follower == nullptr || own.followed != number) [[unlikely]] {
         own.follower = &own.followers.try_emplace(number, model.plan()).first->second;
         own.followed = number;
@@ -287,7 +289,7 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
                 name.printed.c_str());
     }
     if (g_recording_memory) note_site(state, model, match);
-    return match.site;
+    return match;
 }
 
 const SiteFacts& site_facts(const MeasuredModel* model, const OpenCall& call) {

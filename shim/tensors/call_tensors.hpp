@@ -26,7 +26,7 @@ namespace aoti_dbg {
 /// device.
 struct KnownLayouts {
     std::uint64_t container = 0;
-    std::uint32_t container_changes = 0;
+    std::uint32_t changes = 0;
     std::vector<const SeenFacts*> facts;  // by PlannedArgument::layout; null if unknown
 };
 
@@ -98,8 +98,8 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
 
 /// Returns the site of a model's own call in a run, or kNone if it is unknown. Call it for every such call,
 /// selected or not, because the order of calls determines the sites.
-std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
-                         std::uint32_t run, const Name& name, const Passage& passage);
+CallMatcher::Match match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
+                              std::uint32_t run, const Name& name, const Passage& passage);
 
 /// True if the arguments of the model's own call can be decoded. For other calls only the name is printed.
 bool has_arguments(const Passage& passage);

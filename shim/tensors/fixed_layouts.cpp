@@ -30,15 +30,29 @@ bool have_same_layout(const Allocation& one, const Allocation& other) {
            one.device == other.device;
 }
 
-/// A name may mean other memory in another branch, in the next pass of a loop, or in another function. Only
-/// the copy of a misaligned input is harmless.
+bool is_size(std::string_view symbol) {
+    return symbol.size() > 1 && (symbol[0] == 's' || symbol[0] == 'u') && symbol[1] >= '0' &&
+           symbol[1] <= '9';
+}
+
+/// If sizes may change, a kernel over no elements is not launched, and the next call may pass for it. A name
+/// may mean other memory in another branch, in the next pass of a loop, or in another function. Only the copy
+/// of a misaligned input is harmless.
 bool is_straight(const WrapperInfo& info) {
+    const auto names_size = [](const auto& symbol) { return is_size(symbol.first); };
     const auto is_simple = [](const CallSite& site) {
         return !site.may_repeat && (site.region == kNone || site.kind == SiteKind::copy);
     };
-    return info.is_complete && std::ranges::all_of(info.run.sites, is_simple) &&
+    return info.is_complete && std::ranges::none_of(info.run.symbols, names_size) &&
+           std::ranges::all_of(info.run.sites, is_simple) &&
            std::ranges::all_of(info.run.allocations,
                                [](const Allocation& one) { return one.region == kNone; });
+}
+
+/// Kernels get pointers.
+bool only_writes(SiteKind kind) {
+    return kind == SiteKind::triton || kind == SiteKind::user_triton || kind == SiteKind::cpp ||
+           kind == SiteKind::device_kernel || kind == SiteKind::copy;
 }
 
 std::string key_of(const TensorName& tensor) {
@@ -61,6 +75,8 @@ FixedLayouts::FixedLayouts(const WrapperInfo& info) {
             reshaped_.insert(place->first);
         if (is_new) fixed_.emplace(allocation.name, allocation.name);
     }
+    for (const ConstantInfo& constant : info.constants)
+        if (!fixed_.emplace(constant.name, constant.name).second) reshaped_.insert(constant.name);
     all_memory_ = fixed_;
 }
 
@@ -79,9 +95,7 @@ void FixedLayouts::share(const SharedMemory& shared) {
 }
 
 void FixedLayouts::note_call(const CallSite& site, const ShimSignature* shim) {
-    const bool is_kernel = site.kind == SiteKind::triton || site.kind == SiteKind::user_triton ||
-                           site.kind == SiteKind::cpp || site.kind == SiteKind::device_kernel;
-    if (is_kernel) return;
+    if (only_writes(site.kind)) return;
     const bool is_aligned = shim != nullptr && shim->args.size() == site.arguments.size();
     const bool is_declared = is_aligned && !moves_tensors(shim->name);
     if (!is_declared && site.has_more_arguments) is_any_reshaped_ = true;

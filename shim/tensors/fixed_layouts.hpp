@@ -1,5 +1,5 @@
-// Tensors whose shape never changes, because the wrapper source allocates them with numbers only. A thread
-// reads the facts of such a tensor once instead of in every call.
+// Tensors whose shape never changes: constants, and what the wrapper source allocates with numbers only. A
+// thread reads the facts of such a tensor once instead of in every call.
 #pragma once
 
 #include <cstdint>
@@ -40,10 +40,10 @@ class FixedLayouts {
   private:
     [[nodiscard]] std::string_view memory_of(std::string_view name) const;
 
-    // The names that are fixed at the current site, with the name of their allocation.
+    // The names that are fixed at the current site, with the first name of their memory.
     std::map<std::string_view, std::string_view> fixed_;
     std::map<std::string_view, std::string_view> all_memory_;  // of all fixed names so far
-    std::unordered_set<std::string_view> reshaped_;            // by the name of the allocation
+    std::unordered_set<std::string_view> reshaped_;            // by the first name
     bool is_any_reshaped_ = false;
     std::map<std::string, std::uint32_t> numbers_;  // by name and view
 };
