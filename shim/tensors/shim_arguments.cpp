@@ -277,15 +277,9 @@ class ShimReader {
 
     // The proxy executor receives tensors and their counts. The counts are not arguments of the op.
     [[nodiscard]] bool wants_scalars() const { return shim_.kind == ShimKind::op; }
-
     template <typename Value>
     void scalar(Value value) {
-        if (!wants_scalars()) return;
-        // In place, because almost every op has scalars.
-        CallArgument& argument = found_.emplace_back();
-        argument.kind = CallArgument::Kind::scalar;
-        argument.facts = &labels_.of_scalar(at_, shim_);
-        argument.value = value();
+        if (wants_scalars()) found_.emplace_back().set_scalar(labels_.of_scalar(at_, shim_), value());
     }
 
     /// A pointer to an optional number, or to the place of a number that the op returns.
