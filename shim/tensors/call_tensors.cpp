@@ -7,6 +7,7 @@
 #include "base/message.hpp"
 #include "shim/calls/call_lines.hpp"
 #include "shim/calls/calls.hpp"
+#include "shim/calls/skipped_runs.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
@@ -91,10 +92,13 @@ bool is_kept(const PlannedArgument& facts) {
 }
 
 /// Returns the known layouts of the model in the call's run. Returns null if it is not certain what the call
-/// passes, or if the run does not show its container.
+/// passes, or if the run does not show its container. The program can replace the data of weights that it
+/// shares with a model, and no call of ours sees that.
 KnownLayouts* layouts_of(CallTensors& own, const MeasuredModel& model, const OpenCall& call) {
     const OpenCall* const run = call.around;
     if (!call.is_site_certain || run->passage.frame == nullptr || own.followed != call.model) return nullptr;
+    if (are_weights_shared()) [[unlikely]]
+        return nullptr;
     KnownLayouts& known = own.follower->layouts;
     const std::uint64_t container = run->passage.frame->integer(0);
     // Both numbers only grow, and so does their sum.

@@ -36,14 +36,16 @@ bool is_size(std::string_view symbol) {
 }
 
 /// If sizes may change, a kernel over no elements is not launched, and the next call may pass for it. A name
-/// may mean other memory in another branch, in the next pass of a loop, or in another function. Only the copy
-/// of a misaligned input is harmless.
+/// may mean other memory in another branch, in the next pass of a loop, or in another function. A run that
+/// folds constants makes their calls first, and these may pass for its own. Only the copy of a misaligned
+/// input is harmless.
 bool is_straight(const WrapperInfo& info) {
     const auto names_size = [](const auto& symbol) { return is_size(symbol.first); };
     const auto is_simple = [](const CallSite& site) {
         return !site.may_repeat && (site.region == kNone || site.kind == SiteKind::copy);
     };
-    return info.is_complete && std::ranges::none_of(info.run.symbols, names_size) &&
+    const bool may_fold = !info.folding.sites.empty() || !info.folding.allocations.empty();
+    return info.is_complete && !may_fold && std::ranges::none_of(info.run.symbols, names_size) &&
            std::ranges::all_of(info.run.sites, is_simple) &&
            std::ranges::all_of(info.run.allocations,
                                [](const Allocation& one) { return one.region == kNone; });

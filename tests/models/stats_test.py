@@ -177,6 +177,17 @@ class Statistics(support.Test):
         self.assertEqual(len(support.launches(text)), 8)
         self.assertEqual([record.title for record in parity.read_records(text)], self.titles("linear_softmax"))
 
+    @unittest.skipIf(support.release < (2, 8), "PyTorch shares no weights with a model before 2.8")
+    def test_a_shared_weight_whose_memory_the_program_replaces_is_described_as_it_is(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            seen = support.run_victim("replaced_weight", folder=folder, preload=True, AOTI_DBG_LEVEL="2")
+            self.assertEqual(seen.code, 0, seen.stderr)
+            lines = (folder / "aoti_dbg" / "latest" / "events.jsonl").read_text().splitlines()
+        tensors = [event for event in map(json.loads, lines) if event["event"] == "tensor"]
+        offsets = [tensor["storage_offset"] for tensor in tensors if tensor["sizes"] == [16, 4]]
+        self.assertEqual(offsets, [0, 7])
+
     def test_the_models_compute_what_they_compute_without_us(self):
         self.assert_alike(self.bare, self.seen)
 

@@ -166,6 +166,10 @@ TEST_CASE("No layout is fixed if a name may mean other memory") {
     dynamic.run.symbols["s77"] = "arg0_1_size[0]";
     CHECK(layout_at(dynamic, 0) == kNone);
 
+    WrapperInfo folding = with_allocated("8L");
+    folding.folding.sites.push_back(folding.run.sites[0]);
+    CHECK(layout_at(folding, 0) == kNone);
+
     WrapperInfo incomplete = with_allocated("8L");
     incomplete.is_complete = false;
     CHECK(layout_at(incomplete, 0) == kNone);
