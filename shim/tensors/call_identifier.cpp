@@ -44,6 +44,8 @@ void CallIdentifier::model_loads(const LoadedObject& object, Parts& parts, Inspe
         if (call.is_own && call.kind != ring::CallKind::run) call.site = call.passage.values->site;
         return;
     }
+    if (call.kind == ring::CallKind::run && call.measured != nullptr)
+        note_input_sizes(state, *call.measured, call);
     // The order of calls determines the sites, so unselected calls count too.
     if (call.measured == nullptr || !call.is_own || is_model_entry(call.kind) || run == nullptr) return;
     const CallMatcher::Match match =

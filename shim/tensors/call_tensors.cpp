@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/fnv.hpp"
 #include "base/message.hpp"
 #include "shim/calls/call_lines.hpp"
 #include "shim/calls/calls.hpp"
@@ -97,27 +98,36 @@ bool is_kept(const PlannedArgument& facts) {
 KnownLayouts* layouts_of(CallTensors& own, const MeasuredModel& model, const OpenCall& call) {
     const OpenCall* const run = call.around;
     if (!call.is_site_certain || run->passage.frame == nullptr || own.followed != call.model) return nullptr;
-    if (are_weights_shared()) [[unlikely]]
+    // After a run inside this one, the matcher starts anew.
+    if (own.sized_run != call.run || are_weights_shared()) [[unlikely]]
         return nullptr;
     KnownLayouts& known = own.follower->layouts;
     const std::uint64_t container = run->passage.frame->integer(0);
     // Both numbers only grow, and so does their sum.
     const std::uint32_t changes = run->container_changes + model.constants_changed();
-    if (known.container != container || known.changes != changes) [[unlikely]]
-        known = {container, changes, {}};
+    const bool is_same = known.container == container && known.input_sizes == own.input_sizes;
+    if (!is_same || known.changes != changes) [[unlikely]]
+        known = {container, own.input_sizes, changes, {}};
     return &known;
 }
 
-/// Returns null if the layout may change, or if no tensor of it was read yet.
+/// Returns null if the layout may change, or if no earlier run read it.
 const SeenFacts* known_facts(const CallTensors& own, const PlannedArgument& argument) {
-    if (own.layouts == nullptr || argument.layout >= own.layouts->facts.size()) return nullptr;
-    return own.layouts->facts[argument.layout];
+    if (own.layouts == nullptr || argument.layout >= own.layouts->layouts.size()) return nullptr;
+    const KnownLayouts::Layout& known = own.layouts->layouts[argument.layout];
+    return known.run == own.sized_run ? nullptr : known.facts;
 }
 
+/// `facts` is null if the tensor cannot be measured.
 void keep_facts(CallTensors& own, const PlannedArgument& argument, const SeenFacts* facts) {
     if (own.layouts == nullptr || argument.layout == kNone) return;
-    if (argument.layout >= own.layouts->facts.size()) own.layouts->facts.resize(argument.layout + 1);
-    own.layouts->facts[argument.layout] = facts;
+    auto& layouts = own.layouts->layouts;
+    if (argument.layout >= layouts.size()) layouts.resize(argument.layout + 1);
+    KnownLayouts::Layout& known = layouts[argument.layout];
+    if (known.run == ring::kNoRun)
+        known = {facts, own.sized_run};
+    else if (known.facts != facts)
+        known.facts = nullptr;
 }
 
 /// Finds the pointers whose tensors have known facts. Returns false if others need their handles.
@@ -165,7 +175,8 @@ bool find_by_handle(CallTensors& own, const ShimApi& api, const CallArgument& ar
         return true;
     }
     if (!own.reader.read(api, argument.handle, seen)) return false;
-    if (seen.facts->is_measurable() && seen.facts->count != 0) keep_facts(own, *argument.facts, seen.facts);
+    const bool has_values = seen.facts->is_measurable() && seen.facts->count != 0;
+    keep_facts(own, *argument.facts, has_values ? seen.facts : nullptr);
     return true;
 }
 
@@ -261,6 +272,23 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
     if (run->run == own.matched_run) return;
     own.are_constants = own.are_constants || model.has_constant_at(address);
     if (own.are_constants) model.note_constant(handle);
+}
+
+void note_input_sizes(ThreadState& state, const MeasuredModel& model, const OpenCall& run) {
+    if (run.passage.frame == nullptr || (!measuring() && !saving() && !ordering())) return;
+    CallTensors& own = tensors_of(state);
+    own.sized_run = run.run;
+    own.input_sizes = kFnvBegin;
+    find_end_handles(run, EventSide::inputs, own.handles);
+    for (const TensorHandle handle : own.handles) {
+        std::int64_t rank = 0;
+        const std::int64_t* sizes = nullptr;
+        const bool is_known = handle != nullptr && model.api().has_tensor(handle) &&
+                              model.api().dim(handle, &rank) == 0 && model.api().sizes(handle, &sizes) == 0;
+        own.input_sizes = fnv1a(static_cast<std::uint64_t>(is_known ? rank : -1), own.input_sizes);
+        for (std::int64_t i = 0; is_known && i < rank; ++i)
+            own.input_sizes = fnv1a(static_cast<std::uint64_t>(sizes[i]), own.input_sizes);
+    }
 }
 
 [[gnu::hot]] CallMatcher::Match match_site(ThreadState& state, const MeasuredModel& model,

@@ -23,11 +23,18 @@
 namespace aoti_dbg {
 
 /// The facts that tensors of fixed layouts have in one container of a model. Another one may be on another
-/// device.
+/// device. An op resizes its output if the inputs of the run have other sizes than the model was compiled
+/// for.
 struct KnownLayouts {
+    struct Layout {
+        const SeenFacts* facts = nullptr;  // null if the tensor cannot be measured, or if the run changes it
+        std::uint32_t run = ring::kNoRun;  // the first run in which it was read
+    };
+
     std::uint64_t container = 0;
+    std::uint64_t input_sizes = 0;
     std::uint32_t changes = 0;
-    std::vector<const SeenFacts*> facts;  // by PlannedArgument::layout; null if unknown
+    std::vector<Layout> layouts;  // by PlannedArgument::layout
 };
 
 /// Follows the runs of one model in one thread.
@@ -73,6 +80,8 @@ struct CallTensors {
     std::map<std::uint16_t, Follower> followers;
     std::uint16_t followed = ring::kNoModel;  // the model of the last matched call
     Follower* follower = nullptr;             // of that model
+    std::uint32_t sized_run = ring::kNoRun;   // the last run that began
+    std::uint64_t input_sizes = 0;            // a hash of the sizes of its inputs
     TensorReader reader;
     std::vector<KnownConstant> constants;
     std::unordered_map<const void*, std::vector<std::uint32_t>> parameter_sizes;  // by function, for one run
@@ -95,6 +104,9 @@ inline CallTensors& tensors_of(ThreadState& state) {
 /// Records that the model fetched the address of a tensor, which the next kernel may receive. `state` is null
 /// if this thread has recorded nothing yet.
 void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle);
+
+/// Records the sizes of the inputs of a run. Call it when the run begins, because the model frees them early.
+void note_input_sizes(ThreadState& state, const MeasuredModel& model, const OpenCall& run);
 
 /// Returns the site of a model's own call in a run, or kNone if it is unknown. Call it for every such call,
 /// selected or not, because the order of calls determines the sites.

@@ -180,9 +180,12 @@ def small_weight() -> None:
     attempt("run", lambda: [linear.run([torch.ones(8, 10)]), []][1])
 
 
-def replaced_weight() -> None:
-    """Share a weight with the model, then give it memory at another offset, which the model does not notice."""
+def changed_layouts() -> None:
+    """Run with too few rows, for which an op resizes its output, and then with the right number. Share a weight
+    with the model, and give it memory at another offset, which the model does not notice."""
     linear, case = loader_of("linear_softmax"), models.build("linear_softmax")
+    for rows in (8, 7, 8):
+        linear.run([torch.ones(rows, 10)])
     weight = case.module.get_parameter("second.weight").detach().clone()
     linear.load_constants({"second.weight": weight}, False, False, True)
     say(digest(linear.run(list(case.inputs))))
