@@ -101,33 +101,14 @@ KnownLayouts* layouts_of(CallTensors& own, const MeasuredModel& model, const Ope
     // After a run inside this one, the matcher starts anew.
     if (own.sized_run != call.run || are_weights_shared()) [[unlikely]]
         return nullptr;
-    KnownLayouts& known = own.follower->layouts;
-    const std::uint64_t container = run->passage.frame->integer(0);
-    // Both numbers only grow, and so does their sum.
-    const std::uint32_t changes = run->container_changes + model.constants_changed();
-    const bool is_same = known.container == container && known.input_sizes == own.input_sizes;
-    if (!is_same || known.changes != changes) [[unlikely]]
-        known = {container, own.input_sizes, changes, {}};
-    return &known;
+    // Both numbers of changes only grow, and so does their sum.
+    own.follower->layouts.expect({run->passage.frame->integer(0), own.input_sizes,
+                                  run->container_changes + model.constants_changed()});
+    return &own.follower->layouts;
 }
 
-/// Returns null if the layout may change, or if no earlier run read it.
 const SeenFacts* known_facts(const CallTensors& own, const PlannedArgument& argument) {
-    if (own.layouts == nullptr || argument.layout >= own.layouts->layouts.size()) return nullptr;
-    const KnownLayouts::Layout& known = own.layouts->layouts[argument.layout];
-    return known.run == own.sized_run ? nullptr : known.facts;
-}
-
-/// `facts` is null if the tensor cannot be measured.
-void keep_facts(CallTensors& own, const PlannedArgument& argument, const SeenFacts* facts) {
-    if (own.layouts == nullptr || argument.layout == kNone) return;
-    auto& layouts = own.layouts->layouts;
-    if (argument.layout >= layouts.size()) layouts.resize(argument.layout + 1);
-    KnownLayouts::Layout& known = layouts[argument.layout];
-    if (known.run == ring::kNoRun)
-        known = {facts, own.sized_run};
-    else if (known.facts != facts)
-        known.facts = nullptr;
+    return own.layouts == nullptr ? nullptr : own.layouts->find(argument, own.sized_run);
 }
 
 /// Finds the pointers whose tensors have known facts. Returns false if others need their handles.
@@ -176,7 +157,8 @@ bool find_by_handle(CallTensors& own, const ShimApi& api, const CallArgument& ar
     }
     if (!own.reader.read(api, argument.handle, seen)) return false;
     const bool has_values = seen.facts->is_measurable() && seen.facts->count != 0;
-    keep_facts(own, *argument.facts, has_values ? seen.facts : nullptr);
+    if (own.layouts != nullptr)
+        own.layouts->keep(*argument.facts, own.sized_run, has_values ? seen.facts : nullptr);
     return true;
 }
 
@@ -214,7 +196,7 @@ void begin_finding(CallTensors& own) {
     if (auto forgotten = own.reader.take_forgotten(); !forgotten.empty()) [[unlikely]] {
         retire_facts(std::move(forgotten));
         for (auto& [model, follower] : own.followers)
-            follower.layouts = {};
+            follower.layouts.forget();
     }
 }
 

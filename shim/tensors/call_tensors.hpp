@@ -17,25 +17,11 @@
 #include "shim/runtime/driver_api.hpp"
 #include "shim/tensors/arguments.hpp"
 #include "shim/tensors/fetched_pointers.hpp"
+#include "shim/tensors/known_layouts.hpp"
 #include "shim/tensors/tensor_lifetimes.hpp"
 #include "shim/tensors/tensor_reader.hpp"
 
 namespace aoti_dbg {
-
-/// The facts that tensors of fixed layouts have in one container of a model. Another one may be on another
-/// device. An op resizes its output if the inputs of the run have other sizes than the model was compiled
-/// for.
-struct KnownLayouts {
-    struct Layout {
-        const SeenFacts* facts = nullptr;  // null if the tensor cannot be measured, or if the run changes it
-        std::uint32_t run = ring::kNoRun;  // the first run in which it was read
-    };
-
-    std::uint64_t container = 0;
-    std::uint64_t input_sizes = 0;
-    std::uint32_t changes = 0;
-    std::vector<Layout> layouts;  // by PlannedArgument::layout
-};
 
 /// Follows the runs of one model in one thread.
 struct Follower {
