@@ -57,6 +57,10 @@ bool only_writes(SiteKind kind) {
            kind == SiteKind::device_kernel || kind == SiteKind::copy;
 }
 
+bool may_write(const Argument& argument, const ShimSignature& shim, std::size_t i) {
+    return argument.role != Role::reads || (i < shim.mutates.size() && shim.mutates[i] == 'm');
+}
+
 std::string key_of(const TensorName& tensor) {
     std::string key = tensor.name;
     if (!tensor.view) return key;
@@ -83,6 +87,7 @@ FixedLayouts::FixedLayouts(const WrapperInfo& info) {
 }
 
 void FixedLayouts::share(const SharedMemory& shared) {
+    if (unsized_.contains(memory_of(shared.of))) unsized_.insert(shared.name);
     const auto of = fixed_.find(shared.of);
     const bool keeps_layout =
         shared.how != SharedMemory::How::view || (shared.layout && is_fixed(*shared.layout));
@@ -101,10 +106,20 @@ void FixedLayouts::note_call(const CallSite& site, const ShimSignature* shim) {
     const bool is_aligned = shim != nullptr && shim->args.size() == site.arguments.size();
     const bool is_declared = is_aligned && !moves_tensors(shim->name);
     if (!is_declared && site.has_more_arguments) is_any_reshaped_ = true;
+    const bool is_sized =
+        is_declared && std::ranges::none_of(site.arguments, [this](const Argument& argument) {
+            return std::ranges::any_of(argument.tensors, [this](const TensorName& tensor) {
+                return unsized_.contains(memory_of(tensor.name));
+            });
+        });
     for (std::size_t i = 0; i < site.arguments.size(); ++i) {
-        if (is_declared && shim->args[i] != 'r') continue;
-        for (const TensorName& tensor : site.arguments[i].tensors)
+        const Argument& argument = site.arguments[i];
+        const bool is_kept = is_declared && shim->args[i] != 'r';
+        if (is_kept && (is_sized || !may_write(argument, *shim, i))) continue;
+        for (const TensorName& tensor : argument.tensors) {
             reshaped_.insert(memory_of(tensor.name));
+            if (!is_sized) unsized_.insert(memory_of(tensor.name));
+        }
     }
 }
 

@@ -44,6 +44,8 @@ class FixedLayouts {
     std::map<std::string_view, std::string_view> fixed_;
     std::map<std::string_view, std::string_view> all_memory_;  // of all fixed names so far
     std::unordered_set<std::string_view> reshaped_;            // by the first name
+    // Also by the first name: what a custom op gets or creates, in any size, and the results of ops on that.
+    std::unordered_set<std::string_view> unsized_;
     bool is_any_reshaped_ = false;
     std::map<std::string, std::uint32_t> numbers_;  // by name and view
 };

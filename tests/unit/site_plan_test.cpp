@@ -190,6 +190,24 @@ TEST_CASE("A layout is not fixed if any call may change it") {
     CHECK(layout_at(resized, 0) != kNone);
 }
 
+TEST_CASE(
+    "A layout is not fixed if an op writes the tensor from a custom op's result, which may have any size") {
+    WrapperInfo info = with_allocated("8L");
+    CallSite& op = info.run.sites[0];
+    op = kernel_on("buf0", "out", SiteKind::op);
+    op.function = "aoti_torch_cpu_addmm_out";
+    op.arguments[0].role = Role::writes;
+    op.arguments.resize(6);
+    op.arguments[2].tensors.emplace_back().name = "buf2";
+    CHECK(layout_at(info, 0) != kNone);
+    info.run.sites.insert(info.run.sites.begin(), kernel_on("buf2", "result", SiteKind::proxy));
+    CHECK(layout_at(info, 1) == kNone);
+    info.run.sites[0] = kernel_on("buf3", "result", SiteKind::proxy);
+    CHECK(layout_at(info, 1) != kNone);
+    info.run.shared_memory.push_back({"buf2", "buf3", SharedMemory::How::moved, 1});
+    CHECK(layout_at(info, 1) == kNone);
+}
+
 TEST_CASE("The layout of a constant is fixed") {
     WrapperInfo info = with_allocated("8L");
     info.constants.emplace_back().name = "buf1";
