@@ -35,8 +35,10 @@ std::size_t place_of(const WholeRun& run) {
 
 void note_container_call(const OpenCall& call) {
     if (call.passage.frame == nullptr) return;
-    if (call.name->printed.find("UserManaged") != std::string_view::npos)
-        g_are_weights_shared.store(true, std::memory_order_relaxed);
+    const std::string_view name = call.name->printed;
+    const bool shares_weights = name.find("UserManaged") != std::string_view::npos ||
+                                name.find("WithExternalConstants") != std::string_view::npos;
+    if (shares_weights) g_are_weights_shared.store(true, std::memory_order_relaxed);
     g_changes.fetch_add(1, std::memory_order_release);
 }
 
