@@ -73,6 +73,7 @@ struct OpenCall {
     Selected sides;                       // what the options select
     TensorRequest before;                 // what to do with its tensors before it
     TensorRequest after;                  // what to do with them after it
+    bool is_site_certain = false;         // no other site could be meant
     bool is_requested = false;            // a run, or the options select its name or tensors
     bool is_skipped = false;              // a run whose calls are not inspected (skipped_runs.hpp)
     bool is_printed = false;              // it has a line in the log

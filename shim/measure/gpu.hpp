@@ -23,8 +23,8 @@ class Gpu : public GpuContext {
 
     /// Returns consecutive positions for `count` lines, or nothing while the ring is full.
     std::optional<std::uint64_t> take_lines(std::uint32_t count) { return ring_.take(count); }
-    /// True if the lines at the ticket stay valid until a report from now is written.
-    [[nodiscard]] bool is_young(std::uint64_t ticket) const { return ring_.is_young(ticket); }
+    /// The lines at this ticket and later ones stay valid until a report from now is written.
+    [[nodiscard]] std::uint64_t valid_since() const { return ring_.valid_since(); }
     ResultLine* lines(std::uint64_t ticket) { return ring_.at(ticket); }
     [[nodiscard]] std::uint64_t lines_address(std::uint64_t ticket) const { return ring_.address(ticket); }
 
@@ -51,7 +51,10 @@ class Gpu : public GpuContext {
                     return first;
             }
         }
-        [[nodiscard]] bool is_young(std::uint64_t ticket) const { return ticket + kPlaces / 2 > taken(); }
+        [[nodiscard]] std::uint64_t valid_since() const {
+            const std::uint64_t taken_by_now = taken();
+            return taken_by_now < kPlaces / 2 ? 0 : taken_by_now - kPlaces / 2 + 1;
+        }
         [[nodiscard]] std::uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
         void release(std::uint64_t taken_then) { released_.store(taken_then, std::memory_order_release); }
         ResultLine* at(std::uint64_t ticket) { return &lines_[ticket % kPlaces]; }

@@ -45,19 +45,6 @@ bool MeasuredSide::at(StreamPoint& point, bool ask_anew) {
     return false;
 }
 
-void MeasuredSide::add_scalar(const CallArgument& argument) {
-    state_.arguments.add_scalar(*argument.facts, argument.value);
-}
-
-SeenArgument& MeasuredSide::add(const PlannedArgument& facts, const SeenTensor& tensor) {
-    SeenArgument& seen = state_.arguments.list.emplace_back();
-    seen.facts = &facts;
-    seen.tensor = tensor.facts;
-    seen.address = tensor.address;
-    seen.requested = requested_;
-    return seen;
-}
-
 void MeasuredSide::add_earlier(const PlannedArgument& facts, const SeenTensor& tensor,
                                const Measurement& measurement) {
     SeenArgument& seen = add(facts, tensor);
@@ -65,9 +52,8 @@ void MeasuredSide::add_earlier(const PlannedArgument& facts, const SeenTensor& t
     seen.measured = Measured::earlier;
 }
 
-void MeasuredSide::add_tensor(const PlannedArgument& facts, const SeenTensor& tensor) {
-    SeenArgument& seen = add(facts, tensor);
-    seen.measurement.call = call_.number;
+/// Measures a tensor that is not known.
+void MeasuredSide::measure(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen) {
     if (!tensor.facts->is_measurable()) return;
     if (tensor.facts->count != 0 && tensor.address == 0) {
         seen.why_not = WhyNot::no_memory;
@@ -172,10 +158,6 @@ void MeasuredSide::measure_there(const PlannedArgument& facts, const SeenTensor&
     }
     if (tensor.facts->device_index >= 0 && tensor.facts->device_index != point_->gpu().device()) {
         seen.why_not = WhyNot::other_device;
-        return;
-    }
-    if (reuse_ && point_->find(facts, tensor, requested_, call_.run, seen.measurement)) {
-        seen.measured = Measured::earlier;
         return;
     }
     if (!point_->measure(tensor, requested_, call_.number, seen.measurement) &&

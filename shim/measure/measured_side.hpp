@@ -32,8 +32,18 @@ class MeasuredSide {
     /// is being captured.
     bool at(StreamPoint& point, bool ask_anew = true);
 
-    void add_scalar(const CallArgument& argument);
-    void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor);
+    void add_scalar(const CallArgument& argument) {
+        state_.arguments.add_scalar(*argument.facts, argument.value);
+    }
+    void add_tensor(const PlannedArgument& facts, const SeenTensor& tensor) {
+        SeenArgument& seen = add(facts, tensor);
+        seen.measurement.call = call_.number;
+        if (tensor.facts->is_on_device && tensor.address != 0 && reuse_ && point_ != nullptr &&
+            point_->find(facts, tensor, requested_, call_.run, seen.measurement)) [[likely]]
+            seen.measured = Measured::earlier;
+        else
+            measure(facts, tensor, seen);
+    }
     /// Adds the tensor only if its contents are known already.
     void add_if_known(const PlannedArgument& facts, const SeenTensor& tensor);
     /// Does the same for a constant that was measured since the model's constants have this version.
@@ -59,7 +69,15 @@ class MeasuredSide {
     void report_both();
 
   private:
-    SeenArgument& add(const PlannedArgument& facts, const SeenTensor& tensor);
+    SeenArgument& add(const PlannedArgument& facts, const SeenTensor& tensor) {
+        SeenArgument& seen = state_.arguments.list.emplace_back();
+        seen.facts = &facts;
+        seen.tensor = tensor.facts;
+        seen.address = tensor.address;
+        seen.requested = requested_;
+        return seen;
+    }
+    void measure(const PlannedArgument& facts, const SeenTensor& tensor, SeenArgument& seen);
     void add_earlier(const PlannedArgument& facts, const SeenTensor& tensor, const Measurement& measurement);
     void leave(Next next);
     void pass_on();

@@ -37,6 +37,10 @@ class Measurer final : public SessionPart {
         StreamPoint* point = nullptr;
     };
     StreamPoint* point_of(CUstream stream, FoundPoint& last);
+    [[nodiscard]] bool is_valid(const FoundPoint& found) const {
+        return found.point != nullptr && found.generation == generation_.load(std::memory_order_acquire) &&
+               found.point->gpu().is_usable();
+    }
     /// Reports a call in order and empties `arguments`. If the queue is full, it waits or drops, as the
     /// options say. Before any wait it launches what waits at `point`, whose mutex must not be held.
     void report(SeenCall& call, SeenArguments& arguments, StreamPoint* point);

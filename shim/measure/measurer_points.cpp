@@ -37,10 +37,11 @@ StreamPoint* Measurer::point_of(CUstream stream, FoundPoint& last) {
     const DriverApi* api = driver_api();
     CUcontext context = nullptr;
     if (api == nullptr || api->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return nullptr;
-    const std::uint32_t generation = generation_.load(std::memory_order_acquire);
-    const bool is_same = last.point != nullptr && last.stream == stream && last.context == context &&
-                         last.generation == generation && last.point->gpu().is_usable();
-    if (!is_same) last = {stream, context, generation, point_of(stream, context)};
+    const bool is_same = last.stream == stream && last.context == context && is_valid(last);
+    if (!is_same) {
+        const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+        last = {stream, context, generation, point_of(stream, context)};
+    }
     return last.point;
 }
 

@@ -61,7 +61,7 @@ void measure_call(ThreadState& state, const MeasuredModel& model, const OpenCall
     MeasuringThread& thread = measuring_part(state);
     MeasuredSide side(thread.side, measurer_of(state), model.api(), call, requested);
     if (model.is_on_cuda()) {
-        StreamPoint* point = move_to_point_of(state, call);
+        StreamPoint* point = move_to_point_of(state, call, when);
         if (point == nullptr || !side.at(*point, when == When::before)) {
             if (requested.printed && !requested.named) report_name(state, call, when);
             return;

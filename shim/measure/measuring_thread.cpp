@@ -49,6 +49,7 @@ void move_to(MeasuringThread& own, StreamPoint* point) {
     if (before == point) return;
     // Both belong to a call at the point before. A call that runs others may still be open.
     own.passing = 0;
+    own.at_point = 0;
     own.side.unreported_of = 0;
     for (StreamPoint* either : {before, point}) {
         if (either == nullptr) continue;
@@ -58,9 +59,13 @@ void move_to(MeasuringThread& own, StreamPoint* point) {
     }
 }
 
-StreamPoint* move_to_point_of(ThreadState& state, const OpenCall& call) {
+StreamPoint* move_to_point_of(ThreadState& state, const OpenCall& call, When when) {
     MeasuringThread& own = measuring_part(state);
-    move_to(own, measurer_of(state).point_of(reinterpret_cast<CUstream>(call.stream), own.found_point));
+    Measurer& measurer = measurer_of(state);
+    const bool is_there = when == When::after && own.at_point == call.mark;
+    if (is_there && measurer.is_valid(own.found_point)) return own.point;
+    move_to(own, measurer.point_of(reinterpret_cast<CUstream>(call.stream), own.found_point));
+    own.at_point = call.mark;
     return own.point;
 }
 

@@ -16,6 +16,7 @@ struct SitePlan;
 /// The part of a thread that measures.
 struct MeasuringThread {
     StreamPoint* point = nullptr;  // of the last measured call
+    std::uint64_t at_point = 0;    // mark of the call that began there, if no other call moved on since
     Measurer::FoundPoint found_point;
     std::uint64_t passing = 0;  // mark of the call that what waits at the point lets pass
     SideState side;
@@ -36,8 +37,8 @@ MeasuredCall& describe(ThreadState& state, const OpenCall& call, EventSide side)
 void move_to(MeasuringThread& own, StreamPoint* point);
 
 /// Switches to the point of the call's stream and returns it. That is the launch's own stream, or else that
-/// of the run.
-StreamPoint* move_to_point_of(ThreadState& state, const OpenCall& call);
+/// of the run. After the call, it is the point before it, unless other calls moved on.
+StreamPoint* move_to_point_of(ThreadState& state, const OpenCall& call, When when = When::before);
 
 /// Forgets what was measured of memory that the call wrote, before anything of its side after it is measured.
 void note_written(MeasuredSide& side, const CallTensors& own);

@@ -12,10 +12,6 @@ namespace {
 
 static_assert(kMostPrintedValues <= kMostValues, "what is printed of a tensor is brought to the host");
 
-// This is more than the names in use at one time in any run. A tensor that does not fit is measured each
-// time.
-constexpr std::size_t kMostKnown = 1024;
-
 MemoryPart memory_of(const SeenTensor& seen) {
     return {seen.address, seen.facts->covered_bytes};
 }
@@ -59,36 +55,11 @@ bool StreamPoint::measure(const SeenTensor& seen, Requested requested, std::uint
     return true;
 }
 
-bool StreamPoint::find(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
-                       std::uint32_t run, Measurement& found) const {
-    if (run != known_run_) return false;
-    // If the allocator is watched, memory has the same contents whatever it is called.
-    const bool by_name = !are_allocations_watched();
-    if (by_name && (argument.name_number == kNone || argument.makes_anew)) return false;
-    for (std::size_t i = newest_known_[place_of(seen.address)]; i != kNoKnown; i = known_[i].older) {
-        const Known& known = known_[i];
-        if (!known.is(seen, requested)) continue;
-        if (by_name && known.name != argument.name_number) continue;
-        if (!gpu_.is_young(known.measurement.ticket)) continue;
-        found = known.measurement;
-        return true;
-    }
-    return false;
-}
-
 bool StreamPoint::find_named(const PlannedArgument& argument, Requested requested, std::uint32_t run,
                              SeenTensor& seen, Measurement& found) const {
-    const std::uint32_t name = argument.name_number;
-    if (run != known_run_ || name == kNone || argument.makes_anew || !argument.is_whole()) return false;
-    for (std::size_t i = newest_named_[place_of_name(name)]; i != kNoKnown; i = known_[i].older_named) {
-        const Known& known = known_[i];
-        if (known.name != name || known.facts == nullptr || known.requested != requested) continue;
-        if (!gpu_.is_young(known.measurement.ticket)) continue;
-        seen = {known.address, known.facts};
-        found = known.measurement;
-        return true;
-    }
-    return false;
+    const bool is_named = argument.name_number != kNone && !argument.makes_anew && argument.is_whole();
+    return is_named && run == known_run_ &&
+           known_like(argument).find_named(argument, requested, gpu_.valid_since(), seen, found);
 }
 
 void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
@@ -97,42 +68,8 @@ void StreamPoint::remember(const PlannedArgument& argument, const SeenTensor& se
         forget_measured();
         known_run_ = run;
     }
-    if (known_.size() >= kMostKnown) return;
-    if (known_.capacity() == 0) {
-        // Both at once, so that they stay of the same length if memory runs out.
-        known_extents_.reserve(kMostKnown);
-        known_.reserve(kMostKnown);
-    }
     if (!are_allocations_watched() && (argument.name_number == kNone || argument.makes_anew)) return;
-    const SeenFacts& facts = *seen.facts;
-    known_extents_.push_back({seen.address, seen.address + facts.covered_bytes});
-    Known& known = known_.emplace_back();
-    known.address = seen.address;
-    known.likeness = facts.likeness_for(requested);
-    known.requested = requested;
-    known.measurement = measurement;
-    known.name = argument.name_number;
-    known.facts = argument.is_whole() ? &facts : nullptr;
-    link_known(known_.size() - 1);
-}
-
-void StreamPoint::link_known(std::size_t i) {
-    const auto number = static_cast<std::uint16_t>(i);
-    Known& known = known_[i];
-    known.older = std::exchange(newest_known_[place_of(known.address)], number);
-    known.older_named = std::exchange(newest_named_[place_of_name(known.name)], number);
-}
-
-void StreamPoint::unlink_known(std::size_t i) {
-    const Known& known = known_[i];
-    std::uint16_t* link = &newest_known_[place_of(known.address)];
-    while (*link != i)
-        link = &known_[*link].older;
-    *link = known.older;
-    link = &newest_named_[place_of_name(known.name)];
-    while (*link != i)
-        link = &known_[*link].older_named;
-    *link = known.older_named;
+    known_like(argument).add(argument, seen, requested, measurement);
 }
 
 void StreamPoint::note_written(const SeenTensor& seen) {
@@ -142,21 +79,8 @@ void StreamPoint::note_written(const SeenTensor& seen) {
 }
 
 void StreamPoint::forget_measured_in(const MemoryPart& memory) {
-    for (std::size_t i = known_extents_.size(); i-- > 0;)
-        if (known_extents_[i].overlaps(memory)) forget_known(i);
-}
-
-void StreamPoint::forget_known(std::size_t i) {
-    const std::size_t last = known_.size() - 1;
-    unlink_known(i);
-    if (i != last) {
-        unlink_known(last);
-        known_[i] = known_[last];
-        known_extents_[i] = known_extents_[last];
-        link_known(i);
-    }
-    known_.pop_back();
-    known_extents_.pop_back();
+    known_.forget_in(memory);
+    known_constants_.forget_in(memory);
 }
 
 bool StreamPoint::measures(const SeenTensor& seen) const {
@@ -169,19 +93,16 @@ bool StreamPoint::measures(const MemoryPart& memory) const {
 }
 
 void StreamPoint::forget_measured() {
-    if (!known_.empty()) {
-        newest_known_.fill(kNoKnown);
-        newest_named_.fill(kNoKnown);
-    }
-    known_.clear();
-    known_extents_.clear();
+    known_.forget_all();
+    known_constants_.forget_all();
     pass();
 }
 
 void StreamPoint::forget_launched() {
     const bool has_waiting = pending_.size() != sent_;
-    for (std::size_t i = known_.size(); i-- > 0;)
-        if (!has_waiting || known_[i].measurement.sequence != waiting_.sequence) forget_known(i);
+    if (!has_waiting) return forget_measured();
+    known_.forget_all_but(waiting_.sequence);
+    known_constants_.forget_all_but(waiting_.sequence);
     pass();
 }
 

@@ -3,32 +3,16 @@
 // end of one call and the start of the next are the same point.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <mutex>
 
 #include "base/plain_list.hpp"
 #include "shim/measure/gpu.hpp"
-#include "shim/measure/kept_constants.hpp"
+#include "shim/measure/known_measurements.hpp"
+#include "shim/measure/torch_allocations.hpp"
 #include "shim/runtime/stream_key.hpp"
-#include "shim/tensors/site_plan.hpp"
-#include "shim/tensors/tensor_reader.hpp"
 
 namespace aoti_dbg {
-
-/// The place where the result of a measurement will be.
-struct Measurement {
-    std::uint64_t ticket = 0;  // of its first line
-    std::uint32_t blocks = 0;
-    std::uint32_t sequence = 0;
-    std::uint32_t call = kNoCallNumber;  // the call that it was measured at
-    std::uint32_t kept = kNotKept;       // where its result is kept, or will be if it is measured now
-};
-
-struct MemoryPart {
-    std::uint64_t address = 0;
-    std::uint64_t bytes = 0;
-};
 
 class StreamPoint {
   public:
@@ -75,53 +59,17 @@ class StreamPoint {
     std::mutex& mutex() { return mutex_; }
 
   private:
-    static constexpr std::size_t kPlaces = 256;
-    static constexpr std::uint16_t kNoKnown = 0xffff;
-    /// The newest known measurement at each place of a hash table. Each has the number of the next older one.
-    using Newest = std::array<std::uint16_t, kPlaces>;
-    static constexpr Newest no_known() {
-        Newest none{};
-        none.fill(kNoKnown);
-        return none;
-    }
-    void forget_known(std::size_t i);
-    /// Takes the known measurement out of both tables.
-    void unlink_known(std::size_t i);
-    void link_known(std::size_t i);
-    static std::size_t place_of(std::uint64_t address) {
-        return (address >> 8U ^ address >> 14U ^ address >> 21U) % kPlaces;
-    }
-    static std::size_t place_of_name(std::uint32_t number) { return number % kPlaces; }
-
-    /// Where the memory of a measured tensor begins and ends.
-    struct Extent {
-        std::uint64_t begin = 0;
-        std::uint64_t end = 0;
-        [[nodiscard]] bool overlaps(const MemoryPart& memory) const {
-            return begin < memory.address + memory.bytes && memory.address < end;
-        }
-    };
-    /// A tensor and what is measured of it.
-    struct Measured {
-        std::uint64_t address = 0;
-        std::uint64_t likeness = 0;
-        Requested requested = Requested::nothing;
-        Measurement measurement;
-
-        [[nodiscard]] bool is(const SeenTensor& seen, Requested what) const {
-            return address == seen.address && requested == what && likeness == seen.facts->likeness_for(what);
-        }
-    };
-    struct Pending : Measured {
+    struct Pending : MeasuredTensor {
         std::uint64_t covered_bytes = 0;
         [[nodiscard]] Extent extent() const { return {address, address + covered_bytes}; }
     };
-    struct Known : Measured {
-        std::uint32_t name = kNone;
-        const SeenFacts* facts = nullptr;  // null for a view; belongs to the thread of the run
-        std::uint16_t older = kNoKnown;    // at the same place of newest_known_
-        std::uint16_t older_named = kNoKnown;
-    };
+    /// Writes are rarely to constants, so each kind has its own.
+    [[nodiscard]] KnownMeasurements& known_like(const PlannedArgument& argument) {
+        return argument.is_constant ? known_constants_ : known_;
+    }
+    [[nodiscard]] const KnownMeasurements& known_like(const PlannedArgument& argument) const {
+        return argument.is_constant ? known_constants_ : known_;
+    }
 
     Gpu& gpu_;
     StreamKey key_;
@@ -129,11 +77,18 @@ class StreamPoint {
     StatisticsLaunch waiting_;    // the jobs of the pending_ entries that are not sent
     PlainList<Pending> pending_;  // what is measured at this point
     std::size_t sent_ = 0;        // length of the sent prefix of pending_
-    PlainList<Known> known_;
-    PlainList<Extent> known_extents_;   // of `known_`; separate, because every write searches all
-    Newest newest_known_ = no_known();  // by address
-    Newest newest_named_ = no_known();  // by name
+    KnownMeasurements known_;
+    KnownMeasurements known_constants_;
     std::uint32_t known_run_ = ~0U;
 };
+
+inline bool StreamPoint::find(const PlannedArgument& argument, const SeenTensor& seen, Requested requested,
+                              std::uint32_t run, Measurement& found) const {
+    if (run != known_run_) return false;
+    // If the allocator is watched, memory has the same contents whatever it is called.
+    const bool by_name = !are_allocations_watched();
+    if (by_name && (argument.name_number == kNone || argument.makes_anew)) return false;
+    return known_like(argument).find(argument, seen, requested, by_name, gpu_.valid_since(), found);
+}
 
 }  // namespace aoti_dbg

@@ -13,6 +13,9 @@
 #include "shim/runtime/loaded_object.hpp"
 
 namespace aoti_dbg {
+
+std::atomic<bool> g_allocations_reported{false};
+
 namespace {
 
 /// c10::reportMemoryUsageToProfiler(void*, int64_t, size_t, size_t, c10::Device), since torch 1.12.
@@ -25,12 +28,11 @@ using Report = void (*)(void* address, std::int64_t bytes, std::size_t allocated
                         Device device);
 
 std::atomic<Report> g_real{nullptr};
-std::atomic<bool> g_reports{false};  // an allocation on CUDA was reported
 
 /// Runs in the allocating thread, before the memory has its new owner. A free has negative bytes.
 void report(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved, Device device) {
     if (bytes > 0 && static_cast<std::uint8_t>(device) == kCuda) {
-        if (!g_reports.load(std::memory_order_relaxed)) g_reports.store(true, std::memory_order_relaxed);
+        if (!are_allocations_watched()) g_allocations_reported.store(true, std::memory_order_relaxed);
         // A skipped run keeps nothing of a measurement, and its calls are not open.
         if (!in_skipped_run())
             note_torch_allocation(reinterpret_cast<std::uint64_t>(address),
@@ -60,10 +62,6 @@ void watch_torch_allocations() {
             });
         }
     });
-}
-
-bool are_allocations_watched() {
-    return g_reports.load(std::memory_order_relaxed);
 }
 
 }  // namespace aoti_dbg

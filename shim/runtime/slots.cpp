@@ -38,12 +38,12 @@ void* stub_at(std::uint32_t number) {
     return const_cast<char*>(aoti_dbg_stubs) + number * kStubBytes;
 }
 
-/// torch.compile calls set_() if a function replaces the memory of its input.
+}  // namespace
+
 bool moves_tensors(std::string_view op) {
+    // torch.compile calls set_() if a function replaces the memory of its input.
     return op.ends_with("_set__source_Tensor") || op.ends_with("_resize_") || op.ends_with("_resize_as_");
 }
-
-}  // namespace
 
 void* stub_for(const Slot& requested) {
     const std::lock_guard lock(wiped_page().slots_mutex);

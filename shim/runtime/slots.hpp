@@ -63,6 +63,9 @@ static_assert(sizeof(Slot) == 64 && offsetof(Slot, real) == 0 && offsetof(Slot, 
 /// Finds or creates the stub for `requested.real`. Returns null if the pool is full, and warns once.
 void* stub_for(const Slot& requested);
 
+/// True if the shim function may give a tensor other memory and sizes, behind the same handle.
+bool moves_tensors(std::string_view op);
+
 /// Returns true if `address` is one of our stubs.
 bool is_stub(const void* address);
 

@@ -29,9 +29,7 @@ bool is_symbol(std::string_view text) {
 
 CallArgument CallArgument::of_scalar(const PlannedArgument& facts, const ScalarValue& value) {
     CallArgument argument;
-    argument.kind = Kind::scalar;
-    argument.facts = &facts;
-    argument.value = value;
+    argument.set_scalar(facts, value);
     return argument;
 }
 

@@ -33,6 +33,11 @@ struct CallArgument {
 
     static CallArgument of_scalar(const PlannedArgument& facts, const ScalarValue& value);
     static CallArgument of_pointer(const PlannedArgument& facts, std::uint64_t address);
+    void set_scalar(const PlannedArgument& its_facts, const ScalarValue& its_value) {
+        kind = Kind::scalar;
+        facts = &its_facts;
+        value = its_value;
+    }
     void set_pointer(const PlannedArgument& its_facts, std::uint64_t its_address) {
         kind = Kind::pointer;
         facts = &its_facts;

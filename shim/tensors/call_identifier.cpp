@@ -44,9 +44,14 @@ void CallIdentifier::model_loads(const LoadedObject& object, Parts& parts, Inspe
         if (call.is_own && call.kind != ring::CallKind::run) call.site = call.passage.values->site;
         return;
     }
+    if (call.kind == ring::CallKind::run && call.measured != nullptr)
+        note_input_sizes(state, *call.measured, call);
     // The order of calls determines the sites, so unselected calls count too.
-    if (call.measured != nullptr && call.is_own && !is_model_entry(call.kind) && call.around != nullptr)
-        call.site = match_site(state, *call.measured, call.model, call.run, *call.name, call.passage);
+    if (call.measured == nullptr || !call.is_own || is_model_entry(call.kind) || run == nullptr) return;
+    const CallMatcher::Match match =
+        match_site(state, *call.measured, call.model, call.run, *call.name, call.passage);
+    call.site = match.site;
+    call.is_site_certain = match.is_certain;
 }
 
 }  // namespace aoti_dbg

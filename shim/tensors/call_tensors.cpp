@@ -4,9 +4,11 @@
 #include <string>
 #include <utility>
 
+#include "base/fnv.hpp"
 #include "base/message.hpp"
 #include "shim/calls/call_lines.hpp"
 #include "shim/calls/calls.hpp"
+#include "shim/calls/skipped_runs.hpp"
 #include "shim/calls/thread_state.hpp"
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
@@ -90,6 +92,40 @@ bool is_kept(const PlannedArgument& facts) {
     return facts.is_constant && facts.is_whole();
 }
 
+/// Returns the known layouts of the model in the call's run. Returns null if it is not certain what the call
+/// passes, or if the run does not show its container. The program can replace the data of weights that it
+/// shares with a model, and no call of ours sees that.
+KnownLayouts* layouts_of(CallTensors& own, const MeasuredModel& model, const OpenCall& call) {
+    const OpenCall* const run = call.around;
+    if (!call.is_site_certain || run->passage.frame == nullptr || own.followed != call.model) return nullptr;
+    // After a run inside this one, the matcher starts anew.
+    if (own.sized_run != call.run || are_weights_shared()) [[unlikely]]
+        return nullptr;
+    // Both numbers of changes only grow, and so does their sum.
+    own.follower->layouts.expect({run->passage.frame->integer(0), own.input_sizes,
+                                  run->container_changes + model.constants_changed()});
+    return &own.follower->layouts;
+}
+
+const SeenFacts* known_facts(const CallTensors& own, const PlannedArgument& argument) {
+    return own.layouts == nullptr ? nullptr : own.layouts->find(argument, own.sized_run);
+}
+
+/// Finds the pointers whose tensors have known facts. Returns false if others need their handles.
+bool find_known_pointers(CallTensors& own) {
+    bool are_all = true;
+    for (std::size_t i = 0; i < own.found.size(); ++i) {
+        const CallArgument& argument = own.found[i];
+        if (argument.kind != CallArgument::Kind::pointer) continue;
+        const SeenFacts* const facts = argument.address == 0 ? nullptr : known_facts(own, *argument.facts);
+        if (facts != nullptr)
+            own.tensors[i] = {argument.address, facts};
+        else
+            are_all = are_all && is_kept(*argument.facts);
+    }
+    return are_all;
+}
+
 /// Gives each pointer in `own.found` the handle of its tensor, or null if the fetch order does not determine
 /// it.
 void match_handles(CallTensors& own, const OpenCall& call) {
@@ -111,11 +147,26 @@ void match_handles(CallTensors& own, const OpenCall& call) {
         if (argument.kind == CallArgument::Kind::pointer) argument.handle = own.handles[pointer++];
 }
 
+/// Finds the tensor of a handle. A tensor with known facts takes one getter instead of a dozen.
+bool find_by_handle(CallTensors& own, const ShimApi& api, const CallArgument& argument, SeenTensor& seen) {
+    const SeenFacts* const facts = known_facts(own, *argument.facts);
+    void* data = nullptr;
+    if (facts != nullptr && api.data_ptr(argument.handle, &data) == 0) {
+        seen = {reinterpret_cast<std::uint64_t>(data), facts};
+        return true;
+    }
+    if (!own.reader.read(api, argument.handle, seen)) return false;
+    const bool has_values = seen.facts->is_measurable() && seen.facts->count != 0;
+    if (own.layouts != nullptr)
+        own.layouts->keep(*argument.facts, own.sized_run, has_values ? seen.facts : nullptr);
+    return true;
+}
+
 /// Looks up the tensor of an argument. Returns false if there is none or it is unknown.
 bool find_tensor(CallTensors& own, const MeasuredModel& model, const CallArgument& argument,
                  SeenTensor& seen) {
     if (argument.kind == CallArgument::Kind::tensor || argument.handle != nullptr)
-        return own.reader.read(model.api(), argument.handle, seen);
+        return find_by_handle(own, model.api(), argument, seen);
     if (argument.address == 0) return false;
     if (argument.facts->is_constant && constant_at(own, model, argument.address, seen)) return true;
     // The search starts with the newest pointer. An older handle may be deleted and its memory reused by
@@ -141,8 +192,12 @@ CallTensors::~CallTensors() {
 void begin_finding(CallTensors& own) {
     own.found_for = 0;
     own.found.clear();
-    if (auto forgotten = own.reader.take_forgotten(); !forgotten.empty()) [[unlikely]]
+    own.layouts = nullptr;
+    if (auto forgotten = own.reader.take_forgotten(); !forgotten.empty()) [[unlikely]] {
         retire_facts(std::move(forgotten));
+        for (auto& [model, follower] : own.followers)
+            follower.layouts.forget();
+    }
 }
 
 void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {
@@ -162,8 +217,9 @@ void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCa
     } else {
         shim_arguments(*passage.slot->shim, *passage.frame, plan, when == When::after, own.found);
     }
-    match_handles(own, call);
+    own.layouts = layouts_of(own, model, call);
     own.tensors.assign(own.found.size(), SeenTensor());
+    if (!find_known_pointers(own)) match_handles(own, call);
     const bool gives_tensors =
         passage.values != nullptr || (passage.slot != nullptr && passage.slot->gives_tensors);
     own.found_for = when == When::before && !gives_tensors && !moves_tensors(call) ? call.seq : 0;
@@ -200,8 +256,26 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
     if (own.are_constants) model.note_constant(handle);
 }
 
-[[gnu::hot]] std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
-                                      std::uint32_t run, const Name& name, const Passage& passage) {
+void note_input_sizes(ThreadState& state, const MeasuredModel& model, const OpenCall& run) {
+    if (run.passage.frame == nullptr || (!measuring() && !saving() && !ordering())) return;
+    CallTensors& own = tensors_of(state);
+    own.sized_run = run.run;
+    own.input_sizes = kFnvBegin;
+    find_end_handles(run, EventSide::inputs, own.handles);
+    for (const TensorHandle handle : own.handles) {
+        std::int64_t rank = 0;
+        const std::int64_t* sizes = nullptr;
+        const bool is_known = handle != nullptr && model.api().has_tensor(handle) &&
+                              model.api().dim(handle, &rank) == 0 && model.api().sizes(handle, &sizes) == 0;
+        own.input_sizes = fnv1a(static_cast<std::uint64_t>(is_known ? rank : -1), own.input_sizes);
+        for (std::int64_t i = 0; is_known && i < rank; ++i)
+            own.input_sizes = fnv1a(static_cast<std::uint64_t>(sizes[i]), own.input_sizes);
+    }
+}
+
+[[gnu::hot]] CallMatcher::Match match_site(ThreadState& state, const MeasuredModel& model,
+                                           std::uint16_t number, std::uint32_t run, const Name& name,
+                                           const Passage& passage) {
     CallTensors& own = tensors_of(state);
     // Handles of an earlier call or of another run may be deleted.
     if (std::exchange(own.pointers_are_old, true) || own.pointers_run != run) own.pointers.clear();
@@ -211,7 +285,7 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
         // After the first call of a run the constants are known, and no other feature needs pointers.
         if (!measuring() && !saving() && !ordering()) pass_by(SlotRole::pointer);
     }
-    if (id == kNone) return kNone;
+    if (id == kNone) return {};
     if (own.follower == nullptr || own.followed != number) [[unlikely]] {
         own.follower = &own.followers.try_emplace(number, model.plan()).first->second;
         own.followed = number;
@@ -229,7 +303,7 @@ void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle)
                 name.printed.c_str());
     }
     if (g_recording_memory) note_site(state, model, match);
-    return match.site;
+    return match;
 }
 
 const SiteFacts& site_facts(const MeasuredModel* model, const OpenCall& call) {
@@ -237,13 +311,6 @@ const SiteFacts& site_facts(const MeasuredModel* model, const OpenCall& call) {
     if (plan != nullptr) return plan->facts;
     ThreadState* const state = any_call_lines() ? thread_state_if_any() : nullptr;
     return unknown_site(*call.name, call.kind, state == nullptr ? CallLine() : line_of_call(*state, call));
-}
-
-bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t result) {
-    const CallArgument& argument = own.found[i];
-    if (argument.kind == CallArgument::Kind::scalar || own.tensors[i].facts == nullptr) return false;
-    const bool is_created = argument.only_after || argument.facts->role == Role::makes;
-    return !is_created || (when == When::after && result == 0);
 }
 
 void find_end_handles(const OpenCall& run, EventSide side, std::vector<TensorHandle>& handles) {

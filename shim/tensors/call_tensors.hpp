@@ -17,6 +17,7 @@
 #include "shim/runtime/driver_api.hpp"
 #include "shim/tensors/arguments.hpp"
 #include "shim/tensors/fetched_pointers.hpp"
+#include "shim/tensors/known_layouts.hpp"
 #include "shim/tensors/tensor_lifetimes.hpp"
 #include "shim/tensors/tensor_reader.hpp"
 
@@ -31,6 +32,7 @@ struct Follower {
     // helpers fetch one pointer at a time.
     FetchOrder kernel_order = FetchOrder::last_to_first;
     FetchOrder launch_order = FetchOrder::first_to_last;
+    KnownLayouts layouts;
 };
 
 /// The facts of a constant, valid while the model's change counter stays the same.
@@ -64,6 +66,8 @@ struct CallTensors {
     std::map<std::uint16_t, Follower> followers;
     std::uint16_t followed = ring::kNoModel;  // the model of the last matched call
     Follower* follower = nullptr;             // of that model
+    std::uint32_t sized_run = ring::kNoRun;   // the last run that began
+    std::uint64_t input_sizes = 0;            // a hash of the sizes of its inputs
     TensorReader reader;
     std::vector<KnownConstant> constants;
     std::unordered_map<const void*, std::vector<std::uint32_t>> parameter_sizes;  // by function, for one run
@@ -73,6 +77,7 @@ struct CallTensors {
     // nothing came between.
     std::uint64_t found_for = 0;  // sequence number of the call
     PlainList<CallArgument> found;
+    KnownLayouts* layouts = nullptr;    // of the call's model, if they can be used
     std::vector<SeenTensor> tensors;    // for each entry of `found`; null facts if there is none
     std::vector<PassedPointer> passed;  // the pointers among `found`
     std::vector<TensorHandle> handles;  // for each entry of `passed`, or each end of a run
@@ -86,10 +91,13 @@ inline CallTensors& tensors_of(ThreadState& state) {
 /// if this thread has recorded nothing yet.
 void note_pointer(ThreadState* state, MeasuredModel& model, TensorHandle handle);
 
+/// Records the sizes of the inputs of a run. Call it when the run begins, because the model frees them early.
+void note_input_sizes(ThreadState& state, const MeasuredModel& model, const OpenCall& run);
+
 /// Returns the site of a model's own call in a run, or kNone if it is unknown. Call it for every such call,
 /// selected or not, because the order of calls determines the sites.
-std::uint32_t match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
-                         std::uint32_t run, const Name& name, const Passage& passage);
+CallMatcher::Match match_site(ThreadState& state, const MeasuredModel& model, std::uint16_t number,
+                              std::uint32_t run, const Name& name, const Passage& passage);
 
 /// True if the arguments of the model's own call can be decoded. For other calls only the name is printed.
 bool has_arguments(const Passage& passage);
@@ -111,7 +119,12 @@ void look_up(CallTensors& own, const MeasuredModel& model, std::size_t i);
 const SiteFacts& site_facts(const MeasuredModel* model, const OpenCall& call);
 
 /// True if the i-th argument is a tensor that can be inspected. A call that failed may have created nothing.
-bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t result);
+inline bool has_tensor(const CallTensors& own, std::size_t i, When when, std::int32_t result) {
+    const CallArgument& argument = own.found[i];
+    if (argument.kind == CallArgument::Kind::scalar || own.tensors[i].facts == nullptr) return false;
+    const bool is_created = argument.only_after || argument.facts->role == Role::makes;
+    return !is_created || (when == When::after && result == 0);
+}
 
 /// Fills `handles` with the inputs or the outputs of a run. An absent one is null.
 void find_end_handles(const OpenCall& run, EventSide side, std::vector<TensorHandle>& handles);

@@ -86,6 +86,7 @@ class ShimReader {
                PlainList<CallArgument>& found)
         : shim_(shim),
           letters_(shim.args),
+          mutates_(shim.mutates),
           frame_(frame),
           labels_{plan != nullptr && plan->by_position.size() == letters_.size() ? plan : nullptr},
           op_(plan),
@@ -199,8 +200,8 @@ class ShimReader {
         argument.handle = handle;
         argument.only_after = only_after;
         // No schema says what a custom op does with its inputs.
-        const bool declared = at_ < shim_.mutates.size() && letters_[at_] != 't';
-        argument.may_write = !declared || shim_.mutates[at_] == 'm' || letters_[at_] == 'o' || only_after;
+        const bool declared = at_ < mutates_.size() && letters_[at_] != 't';
+        argument.may_write = !declared || mutates_[at_] == 'm' || letters_[at_] == 'o' || only_after;
     }
 
     void tensor(TensorHandle handle) { add(labels_.of(at_), handle, false); }
@@ -276,11 +277,9 @@ class ShimReader {
 
     // The proxy executor receives tensors and their counts. The counts are not arguments of the op.
     [[nodiscard]] bool wants_scalars() const { return shim_.kind == ShimKind::op; }
-
     template <typename Value>
     void scalar(Value value) {
-        if (wants_scalars())
-            found_.push_back(CallArgument::of_scalar(labels_.of_scalar(at_, shim_), value()));
+        if (wants_scalars()) found_.emplace_back().set_scalar(labels_.of_scalar(at_, shim_), value());
     }
 
     /// A pointer to an optional number, or to the place of a number that the op returns.
@@ -321,6 +320,7 @@ class ShimReader {
 
     const ShimSignature& shim_;
     std::string_view letters_;
+    std::string_view mutates_;
     FrameReader frame_;
     Labels labels_;
     const SitePlan* op_;  // may describe the arguments of an op behind the proxy executor

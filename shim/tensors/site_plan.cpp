@@ -15,6 +15,7 @@
 #include "shim/runtime/names.hpp"
 #include "shim/runtime/process.hpp"
 #include "shim/runtime/shim_table.hpp"
+#include "shim/tensors/fixed_layouts.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -71,7 +72,7 @@ bool writes_declared_only(const CallSite& site, const ShimSignature* shim) {
 class Planner {
   public:
     Planner(const WrapperInfo& info, TorchRelease release)
-        : release_(release), shared_(info.run.shared_memory), origins_(info) {
+        : release_(release), shared_(info.run.shared_memory), origins_(info), layouts_(info) {
         for (const std::string& input : info.inputs)
             known_.insert(input);
         for (const ConstantInfo& constant : info.constants) {
@@ -101,6 +102,7 @@ class Planner {
         plan.writes_declared_only = writes_declared_only(site, shim);
         plan.by_position.resize(site.arguments.size());
         share_memory(number);
+        layouts_.note_call(site, shim);
         const bool aligned = shim != nullptr && shim->mutates.size() == site.arguments.size();
         for (std::size_t i = 0; i < site.arguments.size(); ++i) {
             const Argument& written = site.arguments[i];
@@ -122,6 +124,7 @@ class Planner {
                 const Role known = is_fresh(site, written, tensor) ? Role::writes : role;
                 add(plan, i, tensor.name, is_made ? Role::makes : known, written, parameter);
                 plan.arguments.back().is_unwritten = is_unwritten(site, tensor);
+                plan.arguments.back().layout = layouts_.number_of(tensor);
             }
         }
         // After all of them, because none is written before the call.
@@ -134,10 +137,13 @@ class Planner {
         }
     }
 
-    /// Marks the constants that no site writes. Call it after all sites are planned.
+    /// Marks the constants that no site writes, and layouts that may change. Call it after all sites are
+    /// planned.
     void mark_fixed(SitePlan& plan) const {
-        for (PlannedArgument& argument : plan.arguments)
+        for (PlannedArgument& argument : plan.arguments) {
             argument.is_fixed = argument.is_constant && !written_.contains(argument.label);
+            if (!layouts_.stays(argument.label)) argument.layout = kNone;
+        }
     }
 
   private:
@@ -150,8 +156,10 @@ class Planner {
     }
     /// Takes the names that memory has from this site on.
     void share_memory(std::uint32_t number) {
-        for (; next_shared_ < shared_.size() && shared_[next_shared_].from <= number; ++next_shared_)
+        for (; next_shared_ < shared_.size() && shared_[next_shared_].from <= number; ++next_shared_) {
             memory_[shared_[next_shared_].name] = memory_of(shared_[next_shared_].of);
+            layouts_.share(shared_[next_shared_]);
+        }
     }
     [[nodiscard]] std::string_view memory_of(std::string_view name) const {
         const auto found = memory_.find(name);
@@ -192,6 +200,7 @@ class Planner {
     TorchRelease release_;
     const std::vector<SharedMemory>& shared_;
     PackageOrigins origins_;
+    FixedLayouts layouts_;
     std::size_t next_shared_ = 0;
     std::unordered_map<std::string_view, std::string_view> memory_;  // under its original name
     std::unordered_set<std::string_view> unwritten_;  // allocated, and no site so far writes it

@@ -25,9 +25,10 @@ struct NamedTensor;
 struct PlannedArgument : ArgumentFacts {
     std::uint32_t name_number = kNone;  // number of the label in its model; kNone if the name is unknown
     bool is_constant = false;
-    bool is_fixed = false;      // a constant whose memory no site writes
-    bool is_unwritten = false;  // no earlier site writes its memory
-    bool makes_anew = false;    // each pass may bind the label to new memory, because the site may repeat
+    bool is_fixed = false;         // a constant whose memory no site writes
+    bool is_unwritten = false;     // no earlier site writes its memory
+    bool makes_anew = false;       // each pass may bind the label to new memory, because the site may repeat
+    std::uint32_t layout = kNone;  // number of its layout, if that never changes
     const Argument* written = nullptr;         // as the source has it
     const NamedTensor* returned_as = nullptr;  // further facts, if the call creates the tensor
 

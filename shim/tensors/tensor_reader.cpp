@@ -200,7 +200,10 @@ const SeenFacts* TensorReader::look_up(const ShimApi& api, const Raw& raw, std::
             facts->unmeasured = "it has more dimensions than the library can measure on a device";
         facts->has_known_bytes = lies_inside;
         facts->covered_bytes = lies_inside ? *elements * bytes : 0;
-        if (facts->unmeasured.empty() && facts->place == Place::cuda) prepare_jobs(raw, *facts);
+        if (facts->unmeasured.empty() && facts->place == Place::cuda) {
+            facts->is_on_device = facts->count != 0;
+            prepare_jobs(raw, *facts);
+        }
     }
     known_[place] = {hash, raw.dtype_code, raw.device_type, std::move(facts)};
     ++used_;

@@ -23,6 +23,7 @@ struct SeenFacts : TensorFacts {
     std::int32_t device_index = -1;
     std::uint64_t count = 0;          // elements
     std::uint64_t covered_bytes = 0;  // from element 0 on, including gaps
+    bool is_on_device = false;        // it can be measured there, and has elements
     bool has_known_bytes = false;     // covered_bytes and the meaning of the bytes are known
     TensorJob jobs[2];  // for a device: the job that ignores the element order, then the one that needs it
     std::uint64_t likeness[2] = {};  // for the same two, see likeness_for()

@@ -177,6 +177,23 @@ class Statistics(support.Test):
         self.assertEqual(len(support.launches(text)), 8)
         self.assertEqual([record.title for record in parity.read_records(text)], self.titles("linear_softmax"))
 
+    @unittest.skipIf(support.release < (2, 8), "PyTorch shares no weights with a model before 2.8")
+    @unittest.skipIf(support.release < (2, 8), "PyTorch shares no weights with a model before 2.8")
+    def test_layouts_that_change_from_run_to_run_are_shown_as_they_are(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            seen = support.run_victim("changed_layouts", folder=folder, preload=True, AOTI_DBG_LEVEL="2")
+            self.assertEqual(seen.code, 0, seen.stderr)
+            lines = (folder / "aoti_dbg" / "latest" / "events.jsonl").read_text().splitlines()
+        events = [json.loads(line) for line in lines]
+        befores = [event for event in events if event["event"] == "call" and event["side"] == "before"]
+        for kernel, label in (("cpp_fused_relu_0", "buf1"), ("cpp_fused__softmax_1", "buf3")):
+            passed = [argument for event in befores if event["kernel"] == kernel for argument in event["arguments"]]
+            rows = [argument["sizes"][0] for argument in passed if argument["label"] == label]
+            self.assertEqual(rows, [8, 7, 8, 8, 8])
+        weights = [event for event in events if event["event"] == "tensor" and event["sizes"] == [16, 4]]
+        self.assertEqual(weights[-1]["storage_offset"], 7)
+
     def test_the_models_compute_what_they_compute_without_us(self):
         self.assert_alike(self.bare, self.seen)
 

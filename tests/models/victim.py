@@ -180,6 +180,19 @@ def small_weight() -> None:
     attempt("run", lambda: [linear.run([torch.ones(8, 10)]), []][1])
 
 
+def changed_layouts() -> None:
+    """Run with too few rows, for which an op resizes its output, and then with the right number. Share a weight
+    with the model, and give it memory at another offset, which the model does not notice."""
+    linear, case = loader_of("linear_softmax"), models.build("linear_softmax")
+    for rows in (8, 7, 8):
+        linear.run([torch.ones(rows, 10)])
+    weight = case.module.get_parameter("second.weight").detach().clone()
+    linear.load_constants({"second.weight": weight}, False, False, True)
+    say(digest(linear.run(list(case.inputs))))
+    weight.data = torch.cat([torch.zeros(7), weight.flatten()])[7:].view(weight.shape)
+    say(digest(linear.run(list(case.inputs))))
+
+
 def wrong_dtype() -> None:
     """The first op of the run raises an exception that is not caught."""
     load("linear_softmax")(torch.ones(8, 10, dtype=torch.float64))
