@@ -175,6 +175,8 @@ bool find_tensor(CallTensors& own, const MeasuredModel& model, const CallArgumen
         if (own.pointers[i].address == argument.address)
             return own.reader.read(model.api(), own.pointers[i].handle, seen);
     }
+    // Calls that pass the tensor elsewhere do not show where this address lies in it.
+    if (own.layouts != nullptr) own.layouts->keep(*argument.facts, own.sized_run, nullptr);
     if (!model.is_on_cuda()) return false;
     // Only the value of the argument is known.
     if (constant_at(own, model, argument.address, seen)) return true;
