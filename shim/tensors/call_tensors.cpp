@@ -126,6 +126,15 @@ bool find_known_pointers(CallTensors& own) {
     return are_all;
 }
 
+/// After an op, forgets the tensors that it may have resized. A kernel cannot do that.
+void forget_resized(CallTensors& own) {
+    for (std::size_t i = 0; i < own.found.size(); ++i) {
+        const CallArgument& argument = own.found[i];
+        const bool is_written = argument.kind == CallArgument::Kind::tensor && argument.may_write;
+        if (is_written && known_facts(own, *argument.facts) == nullptr) own.tensors[i] = {};
+    }
+}
+
 /// Gives each pointer in `own.found` the handle of its tensor, or null if the fetch order does not determine
 /// it.
 void match_handles(CallTensors& own, const OpenCall& call) {
@@ -203,7 +212,10 @@ void begin_finding(CallTensors& own) {
 }
 
 void decode_arguments(CallTensors& own, const MeasuredModel& model, const OpenCall& call, When when) {
-    if (own.found_for == call.seq) return;
+    if (own.found_for == call.seq) {
+        if (when == When::after) forget_resized(own);
+        return;
+    }
     begin_finding(own);
     const SitePlan* plan = model.site(call.site);
     const Passage& passage = call.passage;

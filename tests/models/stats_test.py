@@ -178,7 +178,6 @@ class Statistics(support.Test):
         self.assertEqual([record.title for record in parity.read_records(text)], self.titles("linear_softmax"))
 
     @unittest.skipIf(support.release < (2, 8), "PyTorch shares no weights with a model before 2.8")
-    @unittest.skipIf(support.release < (2, 8), "PyTorch shares no weights with a model before 2.8")
     def test_layouts_that_change_from_run_to_run_are_shown_as_they_are(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
@@ -191,6 +190,13 @@ class Statistics(support.Test):
             passed = [argument for event in befores if event["kernel"] == kernel for argument in event["arguments"]]
             rows = [argument["sizes"][0] for argument in passed if argument["label"] == label]
             self.assertEqual(rows, [8, 7, 8, 8, 8])
+        outputs = [
+            (event["side"], argument["sizes"][0])
+            for event in events if event["event"] == "call" and event.get("call") == 0
+            for argument in event["arguments"] if argument["label"] == "buf0"
+        ]
+        self.assertEqual(outputs[:4], [("before", 8), ("after", 8), ("before", 8), ("after", 7)])
+        self.assertEqual(outputs[4:6], [("before", 8), ("after", 8)])
         weights = [event for event in events if event["event"] == "tensor" and event["sizes"] == [16, 4]]
         self.assertEqual(weights[-1]["storage_offset"], 7)
 
