@@ -1,5 +1,6 @@
 // `aoti-dbg replay --minimize` of captured launches, on the software driver.
 #include <fstream>
+#include <memory>
 
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
@@ -75,14 +76,14 @@ TEST_CASE("A launch that faults keeps the blocks and the row that fault") {
 }
 
 TEST_CASE("A launch that faults with guards needs them after it is smaller, too") {
-    const Captured captured;
-    const Outcome minimized = captured.minimized("neighbor_sum", {"--guard"});
+    const auto captured = captured_within_page([] { return std::make_unique<Captured>(); });
+    const Outcome minimized = captured->minimized("neighbor_sum", {"--guard"});
     CAPTURE(minimized.out, minimized.err);
     REQUIRE(minimized.exit_code == 0);
     CHECK(lines_of(minimized.out).at(1) == "  grid [9, 4, 1]: [1, 1, 1]");
     CHECK(lines_of(minimized.out).at(2) == "  arg2_1 float32[8,16]: constant 0");
-    CHECK(replay({captured.small}).exit_code == 0);
-    CHECK(replay({"--guard", captured.small}).exit_code == 3);
+    CHECK(replay({captured->small}).exit_code == 0);
+    CHECK(replay({"--guard", captured->small}).exit_code == 3);
 }
 
 TEST_CASE("A launch that reads unwritten memory shows so after it is smaller") {

@@ -1,5 +1,6 @@
 // What `aoti-dbg replay` does with memory and code of captured launches, on the software driver.
 #include <fstream>
+#include <memory>
 
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
@@ -56,19 +57,20 @@ TEST_CASE("Code that takes more than the launch passes is refused") {
 }
 
 TEST_CASE("A guarded launch faults where it reads past the end, and other launches go on") {
-    const Preloaded watched = captured();
+    const auto watched =
+        captured_within_page([] { return std::unique_ptr<Preloaded>(new Preloaded(captured())); });
     const TempFolder folder;
     const std::string code = code_with(folder, "neighbor_sum");
-    const Outcome silent = replay(watched.out(), {"--calls", "3", "--replace", code});
+    const Outcome silent = replay(watched->out(), {"--calls", "3", "--replace", code});
     CHECK(silent.exit_code == 1);
     CHECK(lines_of(silent.out).at(0) == kSqrt + "different");
-    const Outcome guarded = replay(watched.out(), {"--calls", "3", "--guard", "--replace", code});
+    const Outcome guarded = replay(watched->out(), {"--calls", "3", "--guard", "--replace", code});
     CAPTURE(guarded.out, guarded.err);
     CHECK(guarded.exit_code == 3);
     CHECK(contains(lines_of(guarded.out).at(0), kSqrt + "the kernel failed: "));
     CHECK(contains(guarded.out, "  at /src/kernel.py:40\n"));
     // The other kernels are not in this module.
-    const Outcome others = replay(watched.out(), {"--guard", "--replace", code});
+    const Outcome others = replay(watched->out(), {"--guard", "--replace", code});
     CAPTURE(others.out, others.err);
     CHECK(others.exit_code == 3);
     CHECK(contains(others.err, "cannot find the kernel in its code"));
