@@ -6,6 +6,7 @@
 
 #include "shim/runtime/shim_table.hpp"
 #include "shim/runtime/slots.hpp"
+#include "shim/tensors/site_plan.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -57,10 +58,6 @@ bool only_writes(SiteKind kind) {
            kind == SiteKind::device_kernel || kind == SiteKind::copy;
 }
 
-bool may_write(const Argument& argument, const ShimSignature& shim, std::size_t i) {
-    return argument.role != Role::reads || (i < shim.mutates.size() && shim.mutates[i] == 'm');
-}
-
 std::string key_of(const TensorName& tensor) {
     std::string key = tensor.name;
     if (!tensor.view) return key;
@@ -101,31 +98,29 @@ void FixedLayouts::share(const SharedMemory& shared) {
     if (!is_new && known->second != memory) reshaped_.insert({known->second, memory});
 }
 
-void FixedLayouts::note_call(const CallSite& site, const ShimSignature* shim) {
+void FixedLayouts::note_call(const SitePlan& plan, const ShimSignature* shim) {
+    const CallSite& site = *plan.site;
     if (only_writes(site.kind)) return;
     const bool is_aligned = shim != nullptr && shim->args.size() == site.arguments.size();
     const bool is_declared = is_aligned && !moves_tensors(shim->name);
     if (!is_declared && site.has_more_arguments) is_any_reshaped_ = true;
     const bool is_sized =
-        is_declared && std::ranges::none_of(site.arguments, [this](const Argument& argument) {
-            return std::ranges::any_of(argument.tensors, [this](const TensorName& tensor) {
-                return unsized_.contains(memory_of(tensor.name));
-            });
+        is_declared && std::ranges::none_of(plan.arguments, [this](const auto& argument) {
+            return !argument.written->tensors.empty() && unsized_.contains(memory_of(argument.label));
         });
-    for (std::size_t i = 0; i < site.arguments.size(); ++i) {
-        const Argument& argument = site.arguments[i];
-        const bool is_kept = is_declared && shim->args[i] != 'r';
-        if (is_kept && (is_sized || !may_write(argument, *shim, i))) continue;
-        for (const TensorName& tensor : argument.tensors) {
-            reshaped_.insert(memory_of(tensor.name));
-            if (!is_sized) unsized_.insert(memory_of(tensor.name));
-        }
+    for (const PlannedArgument& argument : plan.arguments) {
+        if (argument.written->tensors.empty()) continue;
+        const bool is_kept = is_declared && argument.role != Role::makes;
+        if (is_kept && (is_sized || argument.only_reads())) continue;
+        const std::string_view memory = memory_of(argument.label);
+        reshaped_.insert(memory);
+        if (!is_sized) unsized_.insert(memory);
     }
 }
 
 std::uint32_t FixedLayouts::number_of(const TensorName& tensor) {
     if (!fixed_.contains(tensor.name) || (tensor.view && !is_fixed(*tensor.view))) return kNone;
-    return numbers_.try_emplace(key_of(tensor), count()).first->second;
+    return numbers_.try_emplace(key_of(tensor), static_cast<std::uint32_t>(numbers_.size())).first->second;
 }
 
 bool FixedLayouts::stays(std::string_view name) const {

@@ -13,6 +13,7 @@
 namespace aoti_dbg {
 
 struct ShimSignature;
+struct SitePlan;
 
 /// Follows the source from call site to call site. `info` must outlive it.
 class FixedLayouts {
@@ -22,9 +23,9 @@ class FixedLayouts {
     /// From here on, a name refers to memory that had another name.
     void share(const SharedMemory& shared);
 
-    /// Notes the tensors that the call may give another shape. `shim` is null unless the call is of a known
-    /// function.
-    void note_call(const CallSite& site, const ShimSignature* shim);
+    /// Notes the tensors that the call may give another shape. The plan has all arguments, and must outlive
+    /// this. `shim` is null unless the call is of a known function.
+    void note_call(const SitePlan& plan, const ShimSignature* shim);
 
     /// Returns the number of a tensor of the current site, or kNone if its layout may change. Equal views of
     /// a tensor have the same number.
@@ -33,9 +34,6 @@ class FixedLayouts {
     /// Returns false if a call anywhere in the source may give the tensor another shape. Ask after all calls
     /// were noted.
     [[nodiscard]] bool stays(std::string_view name) const;
-
-    /// One more than the highest number so far.
-    [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(numbers_.size()); }
 
   private:
     [[nodiscard]] std::string_view memory_of(std::string_view name) const;

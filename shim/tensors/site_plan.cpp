@@ -102,7 +102,6 @@ class Planner {
         plan.writes_declared_only = writes_declared_only(site, shim);
         plan.by_position.resize(site.arguments.size());
         share_memory(number);
-        layouts_.note_call(site, shim);
         const bool aligned = shim != nullptr && shim->mutates.size() == site.arguments.size();
         for (std::size_t i = 0; i < site.arguments.size(); ++i) {
             const Argument& written = site.arguments[i];
@@ -127,6 +126,7 @@ class Planner {
                 plan.arguments.back().layout = layouts_.number_of(tensor);
             }
         }
+        layouts_.note_call(plan, shim);
         // After all of them, because none is written before the call.
         for (const PlannedArgument& argument : plan.arguments) {
             if (argument.only_reads()) continue;
