@@ -36,11 +36,23 @@ constexpr std::uint64_t kPatienceWithResult = 2'000 * kMillisecond;
 constexpr std::uint64_t kShortestNap = kMillisecond / 20;
 constexpr std::uint64_t kLongestNap = 5 * kMillisecond;
 
-// After about 20 ms the writer launches what a launching thread left waiting.
-constexpr std::uint64_t kTriesToLaunch = 20 * kMillisecond / kShortestNap;
+// After this time the writer launches what a launching thread left waiting.
+constexpr std::uint64_t kPatienceWithLaunch = 20 * kMillisecond;
 
 // The hardware prefetcher starts only after it has seen a few lines.
 constexpr std::uint32_t kLinesAhead = 16;
+
+/// Sleeps a little longer each time, so that a long wait costs no processor.
+class GrowingNap {
+  public:
+    void take() {
+        nap(next_);
+        next_ = std::min(next_ + next_ / 8 + 1, kLongestNap);
+    }
+
+  private:
+    std::uint64_t next_ = kShortestNap;
+};
 
 static_assert(RetiredFacts::kCallsKept >= EventQueue::kMostWaiting + 16384);
 
@@ -92,10 +104,15 @@ bool Measurer::wait_until_written() {
 bool Measurer::wait_until_written(std::uint64_t patience) {
     const std::uint64_t until = queue_.puts();
     const std::uint64_t began = monotonic_nanoseconds();
+    GrowingNap rest;
     while (has_thread_.load(std::memory_order_acquire) && !ended_.load(std::memory_order_acquire) &&
            written_.load(std::memory_order_acquire) < until) {
-        if (monotonic_nanoseconds() - began >= patience) return false;
-        sched_yield();
+        const std::uint64_t waited = monotonic_nanoseconds() - began;
+        if (waited >= patience) return false;
+        if (waited < kMillisecond)
+            sched_yield();
+        else
+            rest.take();
     }
     return true;
 }
@@ -125,7 +142,7 @@ void* Measurer::run_thread(void* measurer) {
 }
 
 void Measurer::drain() {
-    std::uint64_t rest = kShortestNap;
+    GrowingNap rest;
     for (;;) {
         // This flag is read first. Calls, then the end, can arrive while the disk delays the flush of an
         // empty queue.
@@ -134,11 +151,10 @@ void Measurer::drain() {
         if (taken.call == nullptr) {
             flush_output(done_.load(std::memory_order_relaxed));
             if (was_ending) return;
-            nap(rest);
-            rest = std::min(rest + rest / 8 + 1, kLongestNap);
+            rest.take();
             continue;
         }
-        rest = kShortestNap;
+        rest = {};
         collect(taken);
         write(taken);
         if (taken.call->gpu != nullptr) taken.call->gpu->release(taken.call->mark);
@@ -152,19 +168,25 @@ void Measurer::collect(const EventQueue::Taken& taken) {
     bool complete = collector_.collect(taken);
     fetch_ahead();
     const std::uint64_t waiting_since = complete ? 0 : monotonic_nanoseconds();
-    for (std::uint64_t tries = 1; !complete; complete = collector_.collect(taken), ++tries) {
+    std::uint64_t launched_at = waiting_since;
+    GrowingNap rest;
+    for (; !complete; complete = collector_.collect(taken)) {
         if (call.gpu == nullptr || call.gpu->has_failed()) break;
+        const std::uint64_t now = monotonic_nanoseconds();
         // The thread that recorded the call may be busy elsewhere for long, or may wait for the library.
-        if (tries % kTriesToLaunch == 0) launch_unlocked_points();
-        if (monotonic_nanoseconds() - waiting_since > kPatienceWithResult && call.point->is_done()) break;
+        if (now - launched_at > kPatienceWithLaunch) {
+            launch_unlocked_points();
+            launched_at = now;
+        }
+        if (now - waiting_since > kPatienceWithResult && call.point->is_done()) break;
         if (ending_.load(std::memory_order_acquire)) {
-            if (ending_since_ == 0) ending_since_ = monotonic_nanoseconds();
-            if (monotonic_nanoseconds() - ending_since_ > kPatienceAtEnd) {
+            if (ending_since_ == 0) ending_since_ = now;
+            if (now - ending_since_ > kPatienceAtEnd) {
                 call.gpu->give_up();
                 break;
             }
         }
-        nap(kShortestNap);
+        rest.take();
     }
     if (!complete) collector_.collect(taken);
     collector_.end(taken);
