@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import support
+from compiled_support import keep_kernels, take_kernels
 
 
 class CompiledChecks(unittest.TestCase):
@@ -17,7 +18,9 @@ class CompiledChecks(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
+        take_kernels(cls.folder / "inductor")
         cls.bare = cls.run_victim(preload=False)
+        keep_kernels(cls.folder / "inductor")
         cls.seen = cls.run_victim(preload=True, AOTI_DBG_CHECK="args", AOTI_DBG_LOG="stderr")
         assert cls.bare.code == 0, cls.bare.stderr
 

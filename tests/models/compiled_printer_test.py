@@ -13,7 +13,7 @@ import unittest
 import torch
 
 import support
-from compiled_support import events_in, take_kernels
+from compiled_support import events_in, keep_kernels, take_kernels
 
 # Those with extern kernels that the printer prints, and the others.
 PRINTED = ["mlp", "attention", "training"]
@@ -65,7 +65,9 @@ class CompiledPrinter(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
+        take_kernels(cls.folder / "inductor2")
         cls.bare = cls.run_victim(2, preload=False)
+        keep_kernels(cls.folder / "inductor2")
         assert cls.bare.code == 0, cls.bare.stderr
         cls.seen = cls.run_victim(2, preload=True, AOTI_DBG_LEVEL="2", AOTI_DBG_OUT="seen")
         events = events_in(cls.folder / "seen")

@@ -2,11 +2,17 @@
 library, which gets their wrappers from Inductor's cache."""
 
 import json
+import os
 import pathlib
 import shutil
 import tempfile
 
 import support
+
+# Kernels that tests of this build compiled. Inductor finds them by their sources and the command of the compiler.
+# Several tests have the same ones.
+home = os.environ.get("AOTI_DBGTEST_KERNELS", str(support.here.parents[1] / "build" / "release" / "kernels"))
+store = pathlib.Path(home, support.torch_version)
 
 
 def events_in(folder: pathlib.Path) -> list[dict]:
@@ -15,10 +21,24 @@ def events_in(folder: pathlib.Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def take_kernels(cache: pathlib.Path, of: pathlib.Path) -> None:
+def take_kernels(cache: pathlib.Path, of: pathlib.Path = store) -> None:
     """Start a cache of Inductor with the kernels of another one, which then need no compiler. It has no graphs, so all
     functions are compiled."""
-    shutil.copytree(of, cache, ignore=shutil.ignore_patterns("fxgraph", "aotautograd", "*.py"))
+    ignored = shutil.ignore_patterns("fxgraph", "aotautograd", "*.py", "*.partial")
+    if of.exists():
+        shutil.copytree(of, cache, ignore=ignored)
+
+
+def keep_kernels(cache: pathlib.Path) -> None:
+    """Add the kernels of a cache to those of this build."""
+    for path in [path for path in cache.glob("??/*") if path.suffix in (".cpp", ".so")]:
+        kept = store / path.relative_to(cache)
+        if not kept.exists():
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=kept.parent, suffix=".partial", delete=False) as partial:
+                partial.write(path.read_bytes())
+            os.chmod(partial.name, 0o755)
+            os.replace(partial.name, kept)
 
 
 class CompiledTests:
@@ -38,7 +58,9 @@ class CompiledTests:
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
+        take_kernels(cls.folder / "inductor")
         cls.bare = cls.run_victim(*cls.cases, preload=False)
+        keep_kernels(cls.folder / "inductor")
         cls.seen = cls.run_victim(
             *cls.cases, preload=True, AOTI_DBG_LEVEL="2", AOTI_DBG_CHECK=cls.checks, AOTI_DBG_OUT="seen"
         )
