@@ -37,8 +37,8 @@ my_op_adds = 1.0
 
 
 # The custom op of `custom_op`: a process that runs that model must have imported this module. torch.library.custom_op
-# would import torch._dynamo at the first call, which takes half of a second.
-library = torch.library.Library("mylib", "DEF")  # noqa: TOR901
+# would import torch._dynamo at the first call, which takes half a second.
+library = torch.library.Library("mylib", "DEF")
 library.define("my_op(Tensor x, float scale) -> Tensor", tags=torch.Tag.pt2_compliant_tag)
 
 
