@@ -26,6 +26,18 @@ REPORTED = WRONG if support.describes_inputs else WRONG[-1:]
 
 
 class Checks(support.Test):
+    @classmethod
+    def setUpClass(cls):
+        """Run with the wrong inputs, bare and with the check, for all tests."""
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.place = pathlib.Path(folder.name)
+        cls.addClassCleanup(support.collect_outputs, cls.place)
+        cls.wrong_bare = support.run_victim("wrong_inputs", folder=cls.place, preload=False)
+        cls.wrong = support.run_victim(
+            "wrong_inputs", folder=cls.place, preload=True, AOTI_DBG_LEVEL="", AOTI_DBG_CHECK="args"
+        )
+
     def seen(self, *arguments: str, **environment: str) -> support.Outcome:
         """Run without a level, so that only findings are printed."""
         variables = {"AOTI_DBG_LEVEL": "", "AOTI_DBG_CHECK": "args", **environment}
@@ -34,26 +46,21 @@ class Checks(support.Test):
     def log(self, outcome: support.Outcome) -> str:
         return "".join(path.read_text() for path in outcome.log.parent.glob(outcome.log.name))
 
-    def findings(self) -> list[dict]:
-        path = self.folder / "aoti_dbg" / "latest" / "events.jsonl"
-        events = [json.loads(line) for line in path.read_text().splitlines()]
-        return [event for event in events if event["event"] == "finding"]
-
     def bare(self, *arguments: str) -> support.Outcome:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         return support.run_victim(*arguments, folder=pathlib.Path(folder.name), preload=False)
 
     def test_each_wrong_input_is_reported_with_expected_and_actual_and_the_program_does_not_notice(self):
-        outcome = self.seen("wrong_inputs")
-        self.assert_alike(self.bare("wrong_inputs"), outcome)
-        reported = title.findall(self.log(outcome))
+        self.assert_alike(self.wrong_bare, self.wrong)
+        reported = title.findall(self.log(self.wrong))
         self.assertEqual([line for line in reported if "expected success" not in line], REPORTED)
 
     @support.as_inputs_are_described
     def test_a_wrong_dtype_is_an_event_with_the_input_and_advice(self):
-        self.seen("wrong_inputs")
-        (dtype,) = [found for found in self.findings() if found.get("check") == "dtype"]
+        path = self.place / "aoti_dbg" / "latest" / "events.jsonl"
+        events = [json.loads(line) for line in path.read_text().splitlines()]
+        (dtype,) = [event for event in events if event["event"] == "finding" and event.get("check") == "dtype"]
         self.assertEqual(dtype["kind"], "argument")
         self.assertEqual((dtype["expected"], dtype["found"]), ("float32", "float64"))
         self.assertEqual((dtype["tensor"]["label"], dtype["tensor"]["sizes"]), ("arg4_1", [8, 10]))
@@ -86,7 +93,7 @@ class Checks(support.Test):
         outcome = self.seen("wrong_inputs", AOTI_DBG_ON_FINDING="raise")
         self.assertEqual(outcome.code, 0, outcome.stderr)
         ended = dict(line.split(": ", 1) for line in outcome.stdout.splitlines())
-        bare = dict(line.split(": ", 1) for line in self.bare("wrong_inputs").stdout.splitlines())
+        bare = dict(line.split(": ", 1) for line in self.wrong_bare.stdout.splitlines())
         self.assertNotIn("RuntimeError", bare["beyond the bounds"])
         for wrong in ("beyond the bounds", "other strides"):
             self.assertIn("RuntimeError", ended[wrong])
@@ -95,10 +102,7 @@ class Checks(support.Test):
 
     @support.as_inputs_are_described
     def test_the_line_that_the_block_prints_silences_it(self):
-        log = self.log(self.seen("wrong_inputs"))
-        entry = re.findall(r"^  suppress +(args in .+ - arg2_1)$", log, re.MULTILINE)[0]
-        for path in self.folder.glob("log.*"):
-            path.unlink()
+        entry = re.findall(r"^  suppress +(args in .+ - arg2_1)$", self.log(self.wrong), re.MULTILINE)[0]
         reported = title.findall(self.log(self.seen("wrong_inputs", AOTI_DBG_SUPPRESS=entry)))
         self.assertEqual([line for line in reported if "arg2_1" in line], [])
         self.assertIn(WRONG[4], reported)

@@ -12,6 +12,10 @@ class CompiledCpp(CompiledTests, unittest.TestCase):
     cases = ("mlp", "dynamic", "sorting", "custom_op", "training", "nan", "threads", "failing")
     environment = {"TORCHINDUCTOR_CPP_WRAPPER": "1"}
     addmm, sort = "aoti_torch_cpu_addmm_out", "at::_ops::sort_stable::call"
+    selection = (
+        ["mlp", "sorting"], "aoti_torch_cpu_sort_stable,cpp_fused_gelu_0",
+        [*2 * ["cpp_fused_gelu_0"], "at::_ops::sort_stable::call"],
+    )  # fmt: skip
 
     def test_each_kernel_has_its_name_as_in_a_package(self):
         mlp = ["aoti_torch_cpu_addmm_out", "cpp_fused_gelu_0", "aoti_torch_cpu_addmm_out"]
@@ -34,17 +38,18 @@ class CompiledCpp(CompiledTests, unittest.TestCase):
         numbers = [argument["label"] for argument in inputs[2]["arguments"]]
         self.assertEqual(numbers, [f"arg{n}_1" for n in range(4)])
 
-    def test_a_pattern_selects_kernels_by_either_name(self):
-        for pattern in ("aoti_torch_cpu_sort_stable", "at::_ops::sort_stable::call"):
-            self.assertEqual(self.kernels_with(pattern, "sorting"), ["at::_ops::sort_stable::call"])
-
     def test_with_raise_a_run_with_a_finding_fails_with_its_sentence(self):
+        """Here, a pattern has the other name of the kernel that `selection` selects."""
+        selected = ["at::_ops::sort_stable::call", "cpp_fused_log_mul_0"]
         failed = self.run_victim(
-            "mlp", "nan", preload=True, AOTI_DBG_CHECK="nan", AOTI_DBG_ON_FINDING="raise", AOTI_DBG_LOG="stderr"
-        )
+            "mlp", "sorting", "nan", preload=True, AOTI_DBG_CHECK="nan", AOTI_DBG_ON_FINDING="raise",
+            AOTI_DBG_LOG="stderr", AOTI_DBG_KERNELS=",".join(selected),
+        )  # fmt: skip
         self.assertEqual(failed.code, 1, failed.stderr)
-        self.assertEqual(failed.stdout.splitlines(), self.bare.stdout.splitlines()[:1])
+        before = [line for line in self.bare.stdout.splitlines() if line.split()[0] in ("mlp", "sorting")]
+        self.assertEqual(failed.stdout.splitlines(), before)
         self.assertIn("RuntimeError: aoti-dbg AD1102: NaN in buf0, first made by cpp_fused_log_mul_0", failed.stderr)
+        self.assertEqual(support.kernels(support.launches(failed.stderr)), selected)
 
     def test_the_sources_of_the_wrapper_are_kept(self):
         kept = [path for path in self.folder.glob("seen/**/evidence/*/*.main.cpp")]

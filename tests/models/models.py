@@ -32,19 +32,26 @@ def model(function: Callable[[], Case]) -> Callable[[], Case]:
 
 # victim.py sets this to run something inside the custom op.
 on_my_op: Callable[[], None] | None = None
+# diff_victim.py changes what the custom op computes.
+my_op_adds = 1.0
 
 
-# The custom op of `custom_op`: a process that runs that model must have imported this module.
-@torch.library.custom_op("mylib::my_op", mutates_args=())
+# The custom op of `custom_op`: a process that runs that model must have imported this module. torch.library.custom_op
+# would import torch._dynamo at the first call, which takes half a second.
+library = torch.library.Library("mylib", "DEF")
+library.define("my_op(Tensor x, float scale) -> Tensor", tags=torch.Tag.pt2_compliant_tag)
+
+
+@torch.library.impl(library, "my_op", "CPU")
 def my_op(x: torch.Tensor, scale: float) -> torch.Tensor:
     if on_my_op:
         on_my_op()
     if torch.isnan(x).any():
         raise ValueError("my_op takes no NaN")
-    return x * scale + 1.0
+    return x * scale + my_op_adds
 
 
-@my_op.register_fake
+@torch.library.register_fake("mylib::my_op", lib=library)
 def _(x: torch.Tensor, scale: float) -> torch.Tensor:
     return torch.empty_like(x)
 

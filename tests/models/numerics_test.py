@@ -14,6 +14,7 @@ import tempfile
 import unittest
 
 import support
+from compiled_support import keep_kernels, take_kernels
 
 tool = os.environ["AOTI_DBGTEST_TOOL"]
 root = pathlib.Path(__file__).resolve().parents[2]
@@ -36,11 +37,13 @@ class Numerics(unittest.TestCase):
         shutil.copytree(root / "python" / "aoti_dbg", package)
         package.joinpath("_version.py").write_text('version = "0"\n')
         cls.folder.joinpath("references").mkdir()
+        take_kernels(cls.folder / "inductor")
         recorded = support.run_victim(
             "references", folder=cls.folder, preload=True, script="numerics_victim.py", PYTHONPATH=str(package.parent),
             TORCHINDUCTOR_CACHE_DIR=str(cls.folder / "inductor"), AOTI_DBG_LEVEL="", AOTI_DBG_RECORD="bits",
             AOTI_DBG_OUT="recorded",
         )  # fmt: skip
+        keep_kernels(cls.folder / "inductor")
         assert recorded.code == 0, recorded.stderr
 
     def diff(self, *arguments: str, code: int) -> dict:

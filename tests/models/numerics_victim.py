@@ -7,6 +7,7 @@ Then `changed`: a model with another op. With a folder as argument, it also writ
 from __future__ import annotations
 
 import copy
+import gc
 import pathlib
 import sys
 
@@ -91,6 +92,7 @@ MODELS = (
 
 
 def main() -> None:
+    gc.disable()  # Compiling creates hardly any garbage.
     references = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else None
     for kind, shape in MODELS:
         torch.manual_seed(3)

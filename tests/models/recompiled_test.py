@@ -1,6 +1,6 @@
 """Functions that torch.compile compiles more than once, or in parts. recompiled_victim.py runs bare, under the library with
-wrappers from Inductor's cache, and under it with an empty cache. Dynamo must not notice, and each model must say which
-function it is.
+wrappers from Inductor's cache, and under it with a cache that has only kernels. Dynamo must not notice, and each model
+must say which function it is.
 """
 
 import os
@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import support
-from compiled_support import events_in
+from compiled_support import events_in, keep_kernels, take_kernels
 
 tool = os.environ.get("AOTI_DBGTEST_TOOL", str(support.here.parents[1] / "build" / "release" / "aoti-dbg"))
 LOGS = "recompiles,graph_breaks"
@@ -37,7 +37,9 @@ class Recompiled(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
+        take_kernels(cls.folder / "inductor")
         cls.bare = cls.run_victim(preload=False)
+        keep_kernels(cls.folder / "inductor")
         assert cls.bare.code == 0, cls.bare.stderr
         cls.wrappers = cls.wrappers_in("inductor")
         cls.seen = cls.run_victim(preload=True, AOTI_DBG_LEVEL="2", AOTI_DBG_CHECK="nan", AOTI_DBG_OUT="seen")
@@ -83,11 +85,15 @@ class Recompiled(unittest.TestCase):
         self.assertIn("Graph break", said)
         self.assertIn("('unique_graphs', 12)", self.bare.stdout)
 
-    def test_dynamo_compiles_and_says_the_same_with_an_empty_cache(self):
-        seen = self.run_victim(preload=True, cache="empty", AOTI_DBG_LEVEL="3", AOTI_DBG_CHECK="nan", AOTI_DBG_LOG="empty.txt")
+    def test_dynamo_compiles_and_says_the_same_with_a_cache_that_has_only_kernels(self):
+        take_kernels(self.folder / "kernels", of=self.folder / "inductor")
+        self.assertEqual(self.wrappers_in("kernels"), set())
+        seen = self.run_victim(
+            preload=True, cache="kernels", AOTI_DBG_LEVEL="3", AOTI_DBG_CHECK="nan", AOTI_DBG_LOG="kernels.txt"
+        )
         self.assert_unnoticed(seen)
-        self.assertEqual(self.wrappers_in("empty"), self.wrappers)
-        self.assert_names_the_line((self.folder / "empty.txt").read_text())
+        self.assertEqual(self.wrappers_in("kernels"), self.wrappers)
+        self.assert_names_the_line((self.folder / "kernels.txt").read_text())
 
     def test_forward_and_backward_of_a_graph_have_one_number_and_their_directions(self):
         forward = self.model_of("learning.<locals>.loss", "forward")

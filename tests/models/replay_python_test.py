@@ -18,6 +18,7 @@ import unittest
 from unittest import mock
 
 import support
+from compiled_support import keep_kernels, take_kernels
 
 # The custom ops must be registered here, too.
 with mock.patch.object(sys, "argv", ["", "cpu"]):
@@ -70,10 +71,12 @@ class Scripts(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def capture(self, script: str, *arguments: str) -> Recording:
+        take_kernels(self.folder / "inductor")
         outcome = support.run_victim(
             *arguments, folder=self.folder, preload=True, script=script, AOTI_DBG_CAPTURE="*", AOTI_DBG_LEVEL="",
             AOTI_DBG_OUT=str(self.folder / "out"), TORCHINDUCTOR_CACHE_DIR=str(self.folder / "inductor"),
         )  # fmt: skip
+        keep_kernels(self.folder / "inductor")
         self.assertEqual(outcome.code, 0, outcome.stderr)
         self.assertIn(" launches captured; ", outcome.stderr)
         support.collect_outputs(self.folder)
