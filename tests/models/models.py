@@ -30,21 +30,24 @@ def model(function: Callable[[], Case]) -> Callable[[], Case]:
     return function
 
 
-# victim.py sets this to run something inside the custom op.
-on_my_op: Callable[[], None] | None = None
+# Programs set this to run something inside the custom op, and to add what it returns.
+on_my_op: Callable[[], float | None] | None = None
 
 
-# The custom op of `custom_op`: a process that runs that model must have imported this module.
-@torch.library.custom_op("mylib::my_op", mutates_args=())
+# The custom op of `custom_op`: a process that runs that model must have imported this module. torch.library.custom_op
+# would import the compiler at the first call, for half a second. The ops of random_custom_ops.py use it.
+torch.library.define("mylib::my_op", "(Tensor x, float scale) -> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
+
+
+@torch.library.impl("mylib::my_op", "CPU")
 def my_op(x: torch.Tensor, scale: float) -> torch.Tensor:
-    if on_my_op:
-        on_my_op()
+    added = on_my_op() if on_my_op else None
     if torch.isnan(x).any():
         raise ValueError("my_op takes no NaN")
-    return x * scale + 1.0
+    return x * scale + (1.0 if added is None else added)
 
 
-@my_op.register_fake
+@torch.library.register_fake("mylib::my_op")
 def _(x: torch.Tensor, scale: float) -> torch.Tensor:
     return torch.empty_like(x)
 
