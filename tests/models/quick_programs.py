@@ -25,8 +25,9 @@ class Victims:
 
     def __init__(self) -> None:
         variables = {key: value for key, value in support.bare_variables().items() if key != "LD_PRELOAD"}
+        command = support.victim(forks.OPTION).command
         self.process = subprocess.Popen(
-            support.victim(forks.OPTION).command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def close(self) -> None:
