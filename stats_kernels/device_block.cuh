@@ -47,6 +47,9 @@ struct Patch {
     std::uint64_t in_row;  // groups of the tensor in a row
 };
 
+/// Of turns, each found by one lane of a warp.
+inline constexpr unsigned kPatchesAhead = 32;
+
 /// Moments, specials and places for both parts of a complex tensor.
 inline constexpr unsigned kMostLinesOfBlock = 6;
 
@@ -61,7 +64,7 @@ struct Shared {
     float float8[256];
     uint4 staged[kBlockThreads * 4];  // for tensors that vector loads cannot read
     Patch patch;                      // the staged one
-    Patch next_patch;
+    Patch next_patches[kPatchesAhead];
     uint4 end;  // elements after the last whole group, if this block has them
 };
 

@@ -146,9 +146,11 @@ class FloatPart {
     /// Reads the turn once more.
     __device__ __forceinline__ void add_suspect(const Turn& turn, const Suspect& suspect) {
         TurnSpecials specials;
+        bool is_added = false;
         // Complex numbers are too rare for the code.
-        if (kParts != 1 || suspect.is_in_range || !add_mixed(turn, suspect.shift, specials))
-            add_carefully(turn, specials);
+        if constexpr (kParts == 1)
+            is_added = !suspect.is_in_range && add_mixed(turn, suspect.shift, specials);
+        if (!is_added) add_carefully(turn, specials);
         note(specials, turn);
     }
 
@@ -222,7 +224,7 @@ class FloatPart {
     /// is no finite number, or both infinities are there.
     __device__ bool add_mixed(const Turn& turn, Real shift, TurnSpecials& specials) {
         const bool has_shift = is_finite(shift);
-        const MixedSums<Real> mixed = mixed_sums<Kind, kPart, kParts, true>(turn, has_shift ? shift : 0);
+        const MixedSums<Real> mixed = mixed_sums<Kind, true>(turn, has_shift ? shift : 0);
         const unsigned finite = turn.groups * kInGroup - mixed.specials.count();
         if (finite > 0) {
             if (!has_shift || !is_trusted(mixed.finite)) return false;
@@ -279,20 +281,20 @@ struct ComplexNumbers {
 };
 
 /// Finds only NaN and Inf.
-template <typename Kind, unsigned kParts>
+template <typename Kind>
 struct FindingsOnly {
     __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
         if (__builtin_expect(!has_specials<Kind>(words), 1)) return;
-        if constexpr (kParts == 1) {
-            TurnSpecials specials;
-            bool done = false;
-            if constexpr (kIsMasked<Kind>) done = add_run<Kind>(words, turn.groups, specials);
-            if (!done) specials = mixed_sums<Kind, 0, 1, false>(turn, 0).specials;
-            return specials_.add(specials, turn);
-        }
-        add_parts<true>(turn);
+        TurnSpecials specials;
+        bool done = false;
+        if constexpr (kIsMasked<Kind>) done = add_run<Kind>(words, turn.groups, specials);
+        if (!done) specials = mixed_sums<Kind, false>(turn, 0).specials;
+        specials_.add(specials, turn);
     }
-    __device__ void add_end(const Turn& turn) { add_parts<false>(turn); }
+    __device__ void add_end(const Turn& turn) {
+        const TurnSpecials specials = specials_of_end<Kind>(turn);
+        if (specials.counts != 0) note_specials(specials, 0, turn);
+    }
     /// leave_lines() expects no results of warps.
     template <bool>
     __device__ void finish() const {
@@ -300,21 +302,6 @@ struct FindingsOnly {
     }
 
   private:
-    template <bool kWhole>
-    __device__ void add_parts(const Turn& turn) {
-        add_part<kWhole, 0>(turn);
-        if constexpr (kParts == 2) add_part<kWhole, 1>(turn);
-    }
-    template <bool kWhole, unsigned kPart>
-    __device__ void add_part(const Turn& turn) {
-        TurnSpecials specials;
-        if constexpr (kWhole)
-            specials = mixed_sums<Kind, kPart, kParts, false>(turn, 0).specials;
-        else
-            specials = specials_of_end<Kind, kPart, kParts>(turn);
-        if (specials.counts != 0) note_specials(specials, kPart, turn);
-    }
-
     SpecialCounts specials_;
 };
 

@@ -245,13 +245,15 @@ struct TurnGroups {
 
 /// A patch must be the staged one.
 __device__ inline TurnGroups groups_of(unsigned turn) {
-    if (is_patched()) return {own_group(shared().patch), groups_between()};
-    return {first_group_of(turn), kBlockThreads};
+    if (!is_patched()) return {first_group_of(turn), kBlockThreads};
+    const unsigned between = groups_between(shared_job().bytes);
+    return {own_group(shared().patch, between), between};
 }
 
 __device__ inline TurnGroups groups_of_any(unsigned turn) {
     if (!is_patched()) return groups_of(turn);
-    return {own_group(patch_of(first_group_of(turn) / kTileGroups)), groups_between()};
+    const unsigned between = groups_between(shared_job().bytes);
+    return {own_group(patch_of(first_group_of(turn) / kTileGroups), between), between};
 }
 
 /// Iterates over the numbers in a group. It serves rare cases that do not justify unrolled code.

@@ -135,12 +135,11 @@ __device__ inline void words_of(const uint4& group, unsigned (&words)[4]) {
 }
 
 /// kSums: also sums, not only counts.
-/// Does not unroll what is rare.
-template <typename Kind, unsigned kPart, unsigned kParts, bool kSums>
+template <typename Kind, bool kSums>
 __device__ MixedSums<typename Kind::Real> plain_mixed_sums(const Turn& turn, typename Kind::Real shift) {
     using Real = typename Kind::Real;
     constexpr unsigned kInGroup = Kind::kNumbers / kGroups;
-    constexpr unsigned kUnrolled = kParts == 1 && kInGroup <= 8 ? kInGroup : 1;
+    constexpr unsigned kUnrolled = kInGroup <= 8 ? kInGroup : 1;  // not what is rare
     MixedSums<Real> sums{{0, 0, shift, shift, 0}, {}};
     float zeros = 0;
 #pragma unroll 1
@@ -150,7 +149,6 @@ __device__ MixedSums<typename Kind::Real> plain_mixed_sums(const Turn& turn, typ
 #pragma unroll kUnrolled
         for (unsigned i = 0; i < kInGroup; ++i) {
             const Real number = Kind::decode(bits.next(128 / kInGroup));
-            if (i % kParts != kPart) continue;
             counts[0] += number != number ? 1 : 0;
             counts[1] += number == Real{INFINITY} ? 1 : 0;
             counts[2] += number == -Real{INFINITY} ? 1 : 0;
@@ -247,26 +245,24 @@ __device__ MixedSums<float> paired_mixed_sums(const Turn& turn, float shift) {
 }
 
 /// Counts at the end of a tensor.
-template <typename Kind, unsigned kPart, unsigned kParts>
+template <typename Kind>
 __device__ TurnSpecials specials_of_end(const Turn& turn) {
     TurnSpecials specials;
     GroupBits bits(*turn.from);
 #pragma unroll 1
-    for (unsigned i = 0; i < turn.in_last * kParts; ++i) {
-        const typename Kind::Real number = Kind::decode(bits.next(128 * kGroups / Kind::kNumbers));
-        if (i % kParts == kPart) specials.add(number, 0);
-    }
+    for (unsigned i = 0; i < turn.in_last; ++i)
+        specials.add(Kind::decode(bits.next(128 * kGroups / Kind::kNumbers)), 0);
     return specials;
 }
 
 /// Requires whole groups. `shift` must be one of the finite numbers, if there are any.
-template <typename Kind, unsigned kPart, unsigned kParts, bool kSums>
+template <typename Kind, bool kSums>
 __device__ __forceinline__ MixedSums<typename Kind::Real> mixed_sums(const Turn& turn,
                                                                      typename Kind::Real shift) {
-    if constexpr (Kind::kPaired && kParts == 1)
+    if constexpr (Kind::kPaired)
         return paired_mixed_sums<Kind, kSums>(turn, shift);
     else
-        return plain_mixed_sums<Kind, kPart, kParts, kSums>(turn, shift);
+        return plain_mixed_sums<Kind, kSums>(turn, shift);
 }
 
 /// Bytes of float8 that are special are zero after an AND and an XOR. Returns false only if none is.

@@ -18,13 +18,12 @@ __device__ inline bool is_patched() {
 
 /// A thread's four groups are in one row of the tensor, so that its groups of all patches are in logical
 /// order. Returns the distance between two of them.
-__device__ inline unsigned groups_between() {
-    return kPatchColumns * shared_job().bytes / 16 / kGroups;
+__device__ inline constexpr unsigned groups_between(unsigned bytes) {
+    return kPatchColumns * bytes / 16 / kGroups;
 }
 
-/// Returns the calling thread's first group.
-__device__ inline std::uint64_t own_group(const Patch& patch) {
-    const unsigned between = groups_between();
+/// Returns the calling thread's first group. A constant `between` saves a division.
+__device__ inline std::uint64_t own_group(const Patch& patch, unsigned between) {
     return patch.group + threadIdx.x / between * patch.in_row + threadIdx.x % between;
 }
 
@@ -104,16 +103,15 @@ __device__ uint4 turned_group(unsigned row, unsigned first_column) {
 template <unsigned kBytes>
 __device__ __forceinline__ void turn_patch(const Patch& patch, uint4 (&groups)[kGroups]) {
     constexpr unsigned kInGroup = 16 / kBytes;
-    constexpr unsigned kBetween = kPatchColumns / kInGroup / kGroups;
+    constexpr unsigned kBetween = groups_between(kBytes);
     const DeviceJob& job = shared_job();
-    const auto* data = reinterpret_cast<const unsigned char*>(job.data);
     const std::int64_t stride = shared_dims()[job.rank - 1].stride;
+    const std::int64_t offset =
+        patch.offset + threadIdx.x / kChunks * stride + threadIdx.x % kChunks * kInGroup;
+    const auto* from = reinterpret_cast<const unsigned char*>(job.data) + offset * kBytes;
 #pragma unroll
-    for (unsigned k = 0; k < kGroups; ++k) {
-        const unsigned number = threadIdx.x + k * kBlockThreads;
-        const std::int64_t offset = patch.offset + number / kChunks * stride + number % kChunks * kInGroup;
-        groups[k] = *reinterpret_cast<const uint4*>(data + offset * kBytes);
-    }
+    for (unsigned k = 0; k < kGroups; ++k)
+        groups[k] = *reinterpret_cast<const uint4*>(from + k * (kBlockThreads / kChunks * kBytes) * stride);
     if (threadIdx.x == 0) shared().patch = patch;
 #pragma unroll
     for (unsigned k = 0; k < kGroups; ++k) {
@@ -135,13 +133,17 @@ __device__ inline void keep_groups(const uint4 (&groups)[kGroups]) {
         shared().staged[threadIdx.x + k * kBlockThreads] = groups[k];
 }
 
-__device__ __forceinline__ std::uint64_t hash_of_groups(const uint4 (&groups)[kGroups], std::uint64_t first,
-                                                        unsigned step) {
+/// Hashes the calling thread's groups of a turned patch.
+template <unsigned kBytes>
+__device__ __forceinline__ std::uint64_t hash_of_groups(const Patch& patch, const uint4 (&groups)[kGroups]) {
+    constexpr unsigned kBetween = groups_between(kBytes);
+    const std::uint64_t place = hash_place(own_group(patch, kBetween));
     std::uint64_t hash = 0;
 #pragma unroll
     for (unsigned k = 0; k < kGroups; ++k)
-        hash += hash_group(first + k * step, std::uint64_t{groups[k].y} << 32U | groups[k].x,
-                           std::uint64_t{groups[k].w} << 32U | groups[k].z);
+        hash +=
+            hash_group_at(place + k * (kBetween * kHashStep), std::uint64_t{groups[k].y} << 32U | groups[k].x,
+                          std::uint64_t{groups[k].w} << 32U | groups[k].z);
     return hash;
 }
 
@@ -154,7 +156,7 @@ __device__ std::uint64_t stage_patch(const Patch& patch) {
     turn_patch<kBytes>(patch, groups);
     __syncthreads();
     keep_groups(groups);
-    return hash_of_groups(groups, own_group(patch), groups_between());
+    return hash_of_groups<kBytes>(patch, groups);
 }
 
 __device__ std::uint64_t stage_and_hash(const Patch& patch) {

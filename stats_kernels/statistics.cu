@@ -1,12 +1,11 @@
 // The CUDA kernel for statistics of several tensors in one launch. Each block reads its share of one tensor
 // and writes its result to host memory without waiting for others. It aims for full bandwidth: each byte is
-// read once, in loads of 16 bytes, with four of them in flight per thread. Must not use the CUDA runtime,
-// allocate, or read a byte that no element covers.
-#include <type_traits>
-
+// read once, unless a rare kind is hashed, in loads of 16 bytes, with four of them in flight per thread. Must
+// not use the CUDA runtime, allocate, or read a byte that no element covers.
 #include "stats_kernels/device_finish.cuh"
 #include "stats_kernels/device_float4.cuh"
 #include "stats_kernels/device_float8.cuh"
+#include "stats_kernels/device_sweep.cuh"
 #include "stats_kernels/device_values.cuh"
 
 namespace aoti_dbg::device {
@@ -14,143 +13,54 @@ namespace aoti_dbg::device {
 // In an unnamed namespace, nvcc would put a hash of the folder into the names of functions.
 inline namespace statistics_kernel {
 
-/// What a thread reads of a tensor in one sweep. It covers whole groups in memory or staged, for vector
-/// loads, and the elements in shared().end if the thread has them. It is small enough for registers.
-struct Region {
-    const uint4* from = nullptr;
-    std::int64_t left = 0;  // groups from there to the end
-    unsigned first_turn = 0;
-    unsigned end_turn = 0;
-    unsigned end_elements = 0;
-};
-
-__device__ std::int64_t groups_to_next_turn() {
-    return std::int64_t{shared_job().blocks} * kTileGroups;
-}
-
-__device__ __forceinline__ void put_group(unsigned (&words)[kWords], unsigned k, const uint4& group) {
-    words[k * 4] = group.x;
-    words[k * 4 + 1] = group.y;
-    words[k * 4 + 2] = group.z;
-    words[k * 4 + 3] = group.w;
-}
-
-/// kHere inlines everything, including the end.
-template <unsigned kBytes, bool kHash, bool kHere, typename Numbers>
-__device__ __forceinline__ void sweep_here(const Region& region) {
-    constexpr unsigned kInGroup = 16 / kBytes;
-    std::uint64_t place = kHash ? hash_place(first_group_of(region.first_turn)) : 0;
-    std::uint64_t hash = 0;
-    Numbers numbers;
-    Turn turn;
-    turn.from = region.from;
-    turn.in_last = kInGroup;
-    turn.number = region.first_turn;
-    const std::int64_t step = groups_to_next_turn();
-    for (std::int64_t left = region.left; left > 0; left -= step) {
-        unsigned words[kWords];
-        if (left > kTileGroups - kBlockThreads) {
-            turn.groups = kGroups;
-#pragma unroll
-            for (unsigned k = 0; k < kGroups; ++k)
-                put_group(words, k, turn.from[k * kBlockThreads]);
-        } else {
-            turn.groups = (static_cast<unsigned>(left) + kBlockThreads - 1) / kBlockThreads;
-#pragma unroll
-            for (unsigned k = 0; k < kGroups; ++k)
-                put_group(words, k, turn.from[k < turn.groups ? k * kBlockThreads : 0]);
-        }
-        if (kHash) {
-#pragma unroll
-            for (unsigned k = 0; k < kGroups; ++k) {
-                const std::uint64_t mixed =
-                    hash_group_at(place + k * (kBlockThreads * kHashStep),
-                                  std::uint64_t{words[k * 4 + 1]} << 32U | words[k * 4],
-                                  std::uint64_t{words[k * 4 + 3]} << 32U | words[k * 4 + 2]);
-                if (k < turn.groups) hash += mixed;
-            }
-            place += step * kHashStep;
-        }
-        numbers.add(words, turn);
-        turn.from += step;
-        ++turn.number;
-    }
-    if (region.end_elements > 0) {
-        const auto before =
-            static_cast<unsigned>(shared_job().count / kInGroup % kTileGroups) / kBlockThreads;
-        numbers.add_end({&shared().end, 1, region.end_elements, region.end_turn, before});
-    }
-    numbers.template finish<kHere>();
-    if (kHash) leave_hash(hash);
-}
-
-/// Each variant is a function of its own without calls in its loop, so the loop has all registers.
-template <unsigned kBytes, bool kHash, typename Numbers>
-__device__ __noinline__ void sweep(Region region) {
-    sweep_here<kBytes, kHash, false, Numbers>(region);
-}
-
-/// A patch is hashed when it is staged.
-__device__ inline bool sweeps_hash() {
-    return wants(shared_job().requested, Requested::hash) && !is_patched();
-}
-
-/// A sweep contains only what is requested. Indices need no sweep of their own.
-template <typename Findings, typename Numbers, unsigned kBytes>
-__device__ void requested_sweep(Region region) {
-    const Requested requested = shared_job().requested;
-    if (sweeps_hash()) return sweep<kBytes, true, Numbers>(region);
-    if (wants(requested, Requested::printed | Requested::indices))
-        return sweep<kBytes, false, Numbers>(region);
-    return sweep<kBytes, false, Findings>(region);
-}
-
+/// For the kinds of sweep_common(): what it leaves is hashed, or staged, which is slow anyway.
 template <typename Kind, unsigned kBytes>
-__device__ void sweep_real(Region region) {
-    using Findings = FindingsOnly<std::conditional_t<kBytes == 1, TableFloat8, Kind>, 1>;
-    return requested_sweep<Findings, RealNumbers<Kind>, kBytes>(region);
-}
-
-template <Float8Format kFormat>
-__device__ void sweep_float8(Region region) {
-    return requested_sweep<FindingsOnly<TableFloat8, 1>, Float8Numbers<kFormat>, 1>(region);
-}
-
-template <typename Kind, unsigned kBytes>
-__device__ void sweep_complex(Region region) {
-    return requested_sweep<FindingsOnly<Kind, 2>, ComplexNumbers<Kind>, kBytes>(region);
+__device__ void sweep_uncommon(const Region& region) {
+    sweep<kBytes, true, RealNumbers<Kind>>(region);
 }
 
 template <typename Numbers, unsigned kBytes>
-__device__ void sweep_finite(Region region) {
-    const Requested requested = shared_job().requested;
-    if (sweeps_hash()) return sweep<kBytes, true, Numbers>(region);
-    if (wants(requested, Requested::printed | Requested::indices))
-        return sweep<kBytes, false, Numbers>(region);
+__device__ void sweep_rare(const Region& region) {
+    if (sweeps_hash()) hash_region(region);
+    sweep<kBytes, false, Numbers>(region);
+}
+
+template <typename Numbers>
+__device__ void sweep_float8(const Region& region) {
+    if (wants(shared_job().requested, Requested::printed | Requested::indices))
+        return sweep_rare<Numbers, 1>(region);
+    return sweep_rare<FindingsOnly<TableFloat8>, 1>(region);
+}
+
+template <typename Numbers, unsigned kBytes>
+__device__ void sweep_finite(const Region& region) {
+    if (wants(shared_job().requested, Requested::printed | Requested::indices))
+        return sweep_rare<Numbers, kBytes>(region);
+    if (sweeps_hash()) hash_region(region);
     leave({}, 0, 0, 0);  // there is neither NaN nor Inf
 }
 
 template <typename T, bool kBoolean = false>
-__device__ void sweep_narrow(Region region) {
+__device__ void sweep_narrow(const Region& region) {
     return sweep_finite<NarrowIntegers<T, kBoolean>, sizeof(T)>(region);
 }
 
 __device__ __noinline__ void sweep_region(Region region) {
     switch (shared_job().dtype) {
         case DType::float64:
-            return sweep_real<Float64, 8>(region);
+            return sweep_rare<RealNumbers<Float64>, 8>(region);
         case DType::float32:
-            return sweep_real<Float32, 4>(region);
+            return sweep_uncommon<Float32, 4>(region);
         case DType::float16:
-            return sweep_real<Float16, 2>(region);
+            return sweep_uncommon<Float16, 2>(region);
         case DType::bfloat16:
-            return sweep_real<BFloat16, 2>(region);
+            return sweep_uncommon<BFloat16, 2>(region);
         case DType::complex32:
-            return sweep_complex<Float16, 4>(region);
+            return sweep_rare<ComplexNumbers<Float16>, 4>(region);
         case DType::complex64:
-            return sweep_complex<Float32, 8>(region);
+            return sweep_rare<ComplexNumbers<Float32>, 8>(region);
         case DType::complex128:
-            return sweep_complex<Float64, 16>(region);
+            return sweep_rare<ComplexNumbers<Float64>, 16>(region);
         case DType::int8:
             return sweep_narrow<std::int8_t>(region);
         case DType::int16:
@@ -172,13 +82,13 @@ __device__ __noinline__ void sweep_region(Region region) {
         case DType::float4_e2m1fn_x2:
             return sweep_finite<Float4Numbers, 1>(region);
         case DType::float8_e8m0fnu:
-            return sweep_real<ScaleFloat8, 1>(region);
+            return sweep_float8<RealNumbers<ScaleFloat8>>(region);
         case DType::float8_e4m3fn:
-            return sweep_float8<Float8Format::e4m3fn>(region);
+            return sweep_float8<Float8Numbers<Float8Format::e4m3fn>>(region);
         case DType::float8_e5m2:
-            return sweep_float8<Float8Format::e5m2>(region);
+            return sweep_float8<Float8Numbers<Float8Format::e5m2>>(region);
         default:
-            return sweep_float8<Float8Format::fnuz>(region);
+            return sweep_float8<Float8Numbers<Float8Format::fnuz>>(region);
     }
 }
 
@@ -227,9 +137,11 @@ __device__ __noinline__ void sweep_staged(Region region) {
     }
 }
 
-/// One thread divides for all of them.
-__device__ __noinline__ void find_next_patch(unsigned turn) {
-    if (threadIdx.x == 0) shared().next_patch = patch_of(first_group_of(turn) / kTileGroups);
+/// The lanes of a warp find the patches of as many turns at once, because each takes several divisions.
+__device__ __noinline__ void find_patches(unsigned first_turn) {
+    if (threadIdx.x < kPatchesAhead)
+        shared().next_patches[threadIdx.x] = patch_of(first_group_of(first_turn + threadIdx.x) / kTileGroups);
+    __syncthreads();
 }
 
 /// Sweeps patches without a result for each. The groups stay in registers unless a thread has to read them
@@ -244,15 +156,13 @@ __device__ __noinline__ void sweep_patches(const Region& region) {
     turn.groups = kGroups;
     turn.in_last = 16 / kBytes;
     const std::int64_t step = groups_to_next_turn();
-    find_next_patch(turn.number);
     if (threadIdx.x % 32 == 0) kept_of_warp(0, threadIdx.x / 32) = Located{};
-    __syncthreads();
     for (std::int64_t left = region.left; left > 0; left -= step) {
-        const Patch patch = shared().next_patch;
+        if (turn.number % kPatchesAhead == 0) find_patches(turn.number);
+        const Patch patch = shared().next_patches[turn.number % kPatchesAhead];
         uint4 groups[kGroups];
         turn_patch<kBytes>(patch, groups);
-        find_next_patch(turn.number + 1);
-        if (hashes) hash += hash_of_groups(groups, own_group(patch), groups_between());
+        if (hashes) hash += hash_of_groups<kBytes>(patch, groups);
         unsigned words[kWords];
 #pragma unroll
         for (unsigned k = 0; k < kGroups; ++k)
@@ -270,10 +180,10 @@ __device__ __noinline__ void sweep_patches(const Region& region) {
     if (hashes) leave_hash(hash);
 }
 
-/// Returns false for kinds and requests that are rare among transposed tensors.
+/// Returns false for kinds that are rare among transposed tensors.
 __device__ bool sweep_common_patches(const Region& region) {
     const DeviceJob& job = shared_job();
-    if (!is_patched() || !wants(job.requested, Requested::printed | Requested::indices)) return false;
+    if (!is_patched()) return false;
     switch (job.dtype) {
         case DType::float32:
             sweep_patches<4, Float32>(region);
@@ -293,13 +203,13 @@ __device__ bool sweep_common_patches(const Region& region) {
 __device__ bool find_common(const Region& region) {
     switch (shared_job().dtype) {
         case DType::float32:
-            sweep_here<4, false, true, FindingsOnly<Float32, 1>>(region);
+            sweep_here<4, false, true, FindingsOnly<Float32>>(region);
             return true;
         case DType::float16:
-            sweep_here<2, false, true, FindingsOnly<Float16, 1>>(region);
+            sweep_here<2, false, true, FindingsOnly<Float16>>(region);
             return true;
         case DType::bfloat16:
-            sweep_here<2, false, true, FindingsOnly<BFloat16, 1>>(region);
+            sweep_here<2, false, true, FindingsOnly<BFloat16>>(region);
             return true;
         default:
             return false;
