@@ -1,7 +1,8 @@
 """Every command that a page shows does what the page shows: the fences with the mark `run` are run, with the built
 command on real models, and their output is compared with the page. scripts/lib/docs_pages.py describes the marks.
 
-The fences of a page run in its order and share a folder, which holds the programs of docs_programs/ and PACKAGES.
+The fences of a page run in its order and share a folder, which holds the programs of docs_programs/ and PACKAGES. They
+run once for pages that begin alike.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from typing import NamedTuple
 
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent
@@ -28,8 +30,24 @@ PACKAGES = {
     "batch.pt2": "dynamic_batch",
     "custom.pt2": "custom_op",
 }
+# Garbage collection takes a third of the time of a page's Python program, and finds nothing while torch is imported or
+# at exit.
+SITECUSTOMIZE = """\
+import atexit
+import gc
+
+gc.disable()
+atexit.register(gc.freeze)
+"""
 ANY_LINES = re.compile(r"^\s*\.\.\.\s*$")
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{16}\b|[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+class Step(NamedTuple):
+    """What a fence does: it writes a file, or runs a script."""
+
+    file: str
+    text: str
 
 
 class Folder:
@@ -41,6 +59,7 @@ class Folder:
         programs.mkdir()
         self.command(programs / "python", sys.executable)
         self.command(programs / "aoti-dbg", os.environ["AOTI_DBGTEST_TOOL"])
+        (programs / "sitecustomize.py").write_text(SITECUSTOMIZE)
         for program in (here / "docs_programs").glob("*.py"):
             (path / program.name).write_bytes(program.read_bytes())
         for shown, model in PACKAGES.items():
@@ -48,7 +67,8 @@ class Folder:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AOTI_DBG", "AOT_INDUCTOR"))}
         # `doctor` warns where the disk has less room than the cap of saved tensors: pages show a machine with enough.
         self.environment = kept | {
-            "PATH": f"{programs}:{kept['PATH']}", "TMPDIR": str(path / ".tmp"), "AOTI_DBG_MAX_BYTES": "100M"
+            "PATH": f"{programs}:{kept['PATH']}", "PYTHONPATH": str(programs), "TMPDIR": str(path / ".tmp"),
+            "AOTI_DBG_MAX_BYTES": "100M",
         }  # fmt: skip
         (path / ".tmp").mkdir()
 
@@ -56,6 +76,12 @@ class Folder:
     def command(path: pathlib.Path, program: str) -> None:
         path.write_text(f'#!/bin/sh\nexec "{program}" "$@"\n')
         path.chmod(0o755)
+
+    def do(self, step: Step) -> tuple[int, list[str]]:
+        if step.file:
+            (self.path / step.file).write_text(step.text)
+            return 0, []
+        return self.run(step.text)
 
     def run(self, script: str) -> tuple[int, list[str]]:
         finished = subprocess.run(
@@ -119,53 +145,69 @@ def without_shell_words(lines: list[str]) -> list[str]:
     return [line for line in lines if not re.match(r"^bash: line \d+: +\d+ (Segmentation fault|Aborted)", line)]
 
 
-def problem_of(folder: Folder, fence: docs_pages.Fence) -> str | None:
-    """Runs a fence. None if it does what the page shows."""
+# What is printed between the commands of a fence. They run in one shell, so that a variable that one command sets is
+# there for the next.
+SEPARATOR = "-- next command --"
+
+
+def step_of(fence: docs_pages.Fence) -> Step:
     if file := re.search(r"file (\S+)", fence.details):
-        (folder.path / file[1]).write_text("\n".join(fence.body) + "\n")
+        return Step(file[1], "\n".join(fence.body) + "\n")
+    return Step("", f"\nprintf '%s\\n' '{SEPARATOR}'\n".join(command for command, _ in commands_of(fence)))
+
+
+def outputs_of(steps: tuple[Step, ...]) -> list[tuple[int, list[str]]]:
+    """Does the steps in a new folder. Returns the exit code and the output of each."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Folder(pathlib.Path(place))
+        return [folder.do(step) for step in steps]
+
+
+def problem_of(fence: docs_pages.Fence, code: int, output: list[str]) -> str | None:
+    """None if the output of a fence is what the page shows."""
+    step = step_of(fence)
+    if step.file:
         return None
-    shown = commands_of(fence)
-    # One shell for the fence, so that a variable that one command sets is there for the next.
-    separator = "-- next command --"
-    script = f"\nprintf '%s\\n' '{separator}'\n".join(command for command, _ in shown)
-    code, output = folder.run(script)
     text = "\n".join(output)
     if code != exit_code_of(fence.details):
-        return f"expected exit code {exit_code_of(fence.details)}, got {code}:\n{script}\n{text}"
+        return f"expected exit code {exit_code_of(fence.details)}, got {code}:\n{step.text}\n{text}"
     printed: list[list[str]] = [[]]
     for line in without_shell_words(output):
-        if line == separator:
+        if line == SEPARATOR:
             printed.append([])
         else:
             printed[-1].append(line)
+    shown = commands_of(fence)
     if len(printed) != len(shown):
-        return f"expected {len(shown)} commands to run, got {len(printed)}:\n{script}\n{text}"
+        return f"expected {len(shown)} commands to run, got {len(printed)}:\n{step.text}\n{text}"
     for (command, expected), got in zip(shown, printed, strict=True):
         if problem := first_difference(expected, got, "numbers differ" in fence.details):
             return f"{command}\n{problem}\nIt prints:\n" + "\n".join(got)
     return None
 
 
-def problems_of(page: pathlib.Path) -> dict[str, str | None]:
-    """By place, of all fences of a page that run."""
-    run = [fence for fence in docs_pages.fences(page.read_text()) if fence.mark == "run"]
-    if not run:
-        return {}
-    with tempfile.TemporaryDirectory() as place:
-        folder = Folder(pathlib.Path(place))
-        return {f"{page.relative_to(root)}:{fence.line}": problem_of(folder, fence) for fence in run}
+def begins_with(steps: tuple[Step, ...], first: tuple[Step, ...]) -> bool:
+    return steps[: len(first)] == first
 
 
 class Commands(unittest.TestCase):
     def test_each_command_of_each_page_prints_what_the_page_shows(self):
         pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
         only = os.environ.get("AOTI_DBGTEST_DOCS_PAGE", "")
+        fences = {page: [fence for fence in docs_pages.fences(page.read_text()) if fence.mark == "run"]
+                  for page in pages if only in str(page)}  # fmt: skip
+        steps = {page: tuple(map(step_of, found)) for page, found in fences.items() if found}
+        self.assertTrue(steps)
+        longest = [some for some in dict.fromkeys(steps.values())
+                   if not any(begins_with(other, some) and other != some for other in steps.values())]  # fmt: skip
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
-            found = list(workers.map(problems_of, [page for page in pages if only in str(page)]))
-        self.assertGreater(sum(map(len, found)), 0)
-        for place, problem in (item for problems in found for item in problems.items()):
-            with self.subTest(place):
-                self.assertIsNone(problem, problem)
+            outputs = dict(zip(longest, workers.map(outputs_of, longest), strict=True))
+        for page, some in steps.items():
+            done = next(outputs[other] for other in longest if begins_with(other, some))
+            for fence, (code, output) in zip(fences[page], done, strict=False):
+                with self.subTest(f"{page.relative_to(root)}:{fence.line}"):
+                    problem = problem_of(fence, code, output)
+                    self.assertIsNone(problem, problem)
 
 
 class Comparison(unittest.TestCase):

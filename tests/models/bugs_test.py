@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import unittest
 
 import bugs
+import quick_programs
 import support
 import triage_test
 
 
 class Bugs(triage_test.TriagedTest):
     def test_each_is_named_in_one_run_of_the_unchanged_program(self):
+        victims = quick_programs.Victims()
+        self.addCleanup(victims.close)
         for name, bug in bugs.BUGS.items():
             with self.subTest(name):
-                bare = subprocess.run(
-                    [sys.executable, str(support.here / "victim.py"), "bug", name],
-                    cwd=self.folder,
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    text=True,
-                    timeout=500,
-                )
+                bare = victims.run("bug", name, folder=self.folder)
                 out = self.folder / name
                 flags = ("--triage", "--check", "args,nan,inf", "--out", str(out))
                 run = self.run_triaged("bug", name, flags=flags)
-                self.assertEqual((run.returncode, bare.returncode), (bug.exit_code, bug.exit_code), run.stderr)
+                self.assertEqual((run.returncode, bare.code), (bug.exit_code, bug.exit_code), run.stderr)
                 self.assertEqual(run.stdout, bare.stdout)
                 self.assertIn(bug.bare, bare.stderr)
                 report = self.report(out)

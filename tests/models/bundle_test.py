@@ -12,7 +12,10 @@ import tempfile
 import unittest
 import zipfile
 
-import torch
+import quick_imports
+
+with quick_imports.uncollected():
+    import torch
 
 tool = os.environ["AOTI_DBGTEST_TOOL"]
 build = pathlib.Path(os.environ["AOTI_DBGTEST_BUILD"])

@@ -3,8 +3,12 @@ program runs bare and under the library. The library must not change its behavio
 log.
 """
 
+import functools
+import pathlib
+import tempfile
 import unittest
 
+import quick_programs
 import support
 
 linear = ["aoti_torch_cpu_addmm_out", "cpp_fused_relu_0", "aoti_torch_cpu_addmm_out", "cpp_fused__softmax_1"]
@@ -13,17 +17,33 @@ custom = ["cpp_fused_my_op_sin_0", "mylib::my_op", "mylib::my_op", "cpp_fused_ad
 
 
 class Cases(support.Test):
+    @classmethod
+    def setUpClass(cls):
+        cls.victims = quick_programs.Victims()
+        cls.addClassCleanup(cls.victims.close)
+
     def compare(self, *arguments: str, code: int = 0) -> support.Outcome:
         """Return the outcome under the library, which must equal the bare one."""
-        bare = support.run_victim(*arguments, folder=self.folder, preload=False)
+        bare = self.victims.run(*arguments, folder=self.folder)
         seen = support.run_victim(*arguments, folder=self.folder, preload=True)
         self.assert_alike(bare, seen, code)
         return seen
 
-    def run_linear(self, **environment: str) -> support.Outcome:
-        outcome = support.run_victim("one", "linear_softmax", folder=self.folder, preload=True, **environment)
-        self.assertEqual(outcome.code, 0, outcome.stderr)
-        return outcome
+    def run_model(self, name: str, **environment: str) -> support.Outcome:
+        """Return the outcome of one run under the library, whose result must be that of a bare run."""
+        program, bare = self.bare_run(name)
+        seen = support.run(program, folder=self.folder, preload=True, **environment)
+        self.assertEqual((bare.code, seen.code), (0, 0), seen.stderr)
+        results = [line for line in seen.stdout.splitlines() if not support.launch_line.match(line)]
+        self.assertEqual(results, bare.stdout.splitlines())
+        return seen
+
+    @classmethod
+    @functools.cache
+    def bare_run(cls, name: str) -> tuple[support.Program, support.Outcome]:
+        program = cls.victims.runs_of(name)
+        with tempfile.TemporaryDirectory() as folder:
+            return program, support.run(program, folder=pathlib.Path(folder), preload=False)
 
     def test_a_process_that_ends_inside_a_call_leaves_that_call_as_the_last_line(self):
         self.assertEqual(self.compare("exit_inside", "24", code=24).names()[-1], "[ before_launch: mylib::my_op ]")
@@ -79,41 +99,39 @@ class Cases(support.Test):
 
     def test_the_filter_takes_names_of_pytorch_and_of_the_shim_whatever_the_case(self):
         requested = " AT::_ops::Sort_Stable::call,aoti_torch_cpu_topk ,sort,cpp_fused"
-        outcome = support.run_victim(
-            "one", "fallback_ops", folder=self.folder, preload=True, AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT=requested
-        )
+        outcome = self.run_model("fallback_ops", AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT=requested)
         self.assertEqual(support.kernels(outcome.names()), ["at::_ops::sort_stable::call", "at::_ops::topk::call"])
 
     def test_a_filter_that_nothing_passes_prints_nothing(self):
-        outcome = self.run_linear(AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT="nothing")
+        outcome = self.run_model("linear_softmax", AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT="nothing")
         self.assertEqual([lines for lines in outcome.logs().values() if lines], [])
 
     def test_the_variable_of_pytorch_switches_names_on(self):
-        outcome = self.run_linear(
-            AOTI_DBG_LEVEL="", AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER="3"
+        outcome = self.run_model(
+            "linear_softmax", AOTI_DBG_LEVEL="", AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER="3"
         )
         self.assertEqual(outcome.names(), linear_lines)
 
     def test_our_level_wins_over_the_variable_of_pytorch(self):
-        outcome = self.run_linear(
-            AOTI_DBG_LEVEL="0", AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER="3"
+        outcome = self.run_model(
+            "linear_softmax", AOTI_DBG_LEVEL="0", AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER="3"
         )
         self.assertEqual(outcome.logs(), {})
 
     def test_level_0_says_nothing_and_leaves_nothing_behind(self):
         for level in ("0", ""):
             with self.subTest(level=level):
-                outcome = self.run_linear(AOTI_DBG_LEVEL=level)
+                outcome = self.run_model("linear_softmax", AOTI_DBG_LEVEL=level)
                 self.assertNotIn("aoti-dbg[", outcome.stderr)
                 self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_names_go_to_standard_error_when_no_log_is_named(self):
-        outcome = self.run_linear(AOTI_DBG_LOG="")
+        outcome = self.run_model("linear_softmax", AOTI_DBG_LOG="")
         self.assertEqual(support.launches(outcome.stderr), linear_lines)
         self.assertEqual(support.launches(outcome.stdout), [])
 
     def test_names_go_to_standard_output_when_asked(self):
-        outcome = self.run_linear(AOTI_DBG_LOG="stdout")
+        outcome = self.run_model("linear_softmax", AOTI_DBG_LOG="stdout")
         self.assertEqual(support.launches(outcome.stdout), linear_lines)
 
 

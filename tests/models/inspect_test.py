@@ -13,7 +13,10 @@ import tempfile
 import unittest
 import zipfile
 
-import torch
+import quick_imports
+
+with quick_imports.uncollected():
+    import torch
 
 import models
 import packages

@@ -15,7 +15,10 @@ import subprocess
 import tempfile
 import unittest
 
-import torch
+import quick_imports
+
+with quick_imports.uncollected():
+    import torch
 
 import packages
 

@@ -20,6 +20,8 @@ import tempfile
 import time
 import traceback
 
+import quick_imports
+
 RELEASED = "released"
 PRINTER = "printer"  # PyTorch's debug printer, names: the judge of our names
 STATISTICS = "statistics"  # PyTorch's debug printer, values: the judge of our statistics
@@ -56,9 +58,10 @@ def package_path(name: str, variant: str) -> pathlib.Path:
         import random_packages
 
         return random_packages.home_of(random_cases.model()) / f"{variant}.pt2"
-    import torch
+    with quick_imports.uncollected(freeze="torch" not in sys.modules):
+        import torch
 
-    import models
+        import models
 
     made_from = [
         str(RECIPE),

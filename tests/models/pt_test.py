@@ -16,7 +16,10 @@ import tempfile
 import unittest
 import zipfile
 
-import torch
+import quick_imports
+
+with quick_imports.uncollected():
+    import torch
 from torch.utils.serialization import config
 
 program = os.environ["AOTI_DBGTEST_PT_EXCHANGE"]

@@ -5,12 +5,20 @@ not use the library.
 """
 
 import gc
+import os
 import tempfile
 import threading
 import unittest
 
-import torch
-from torch._inductor.package import load_package
+import quick_imports
+
+# Loading a package compares vector instructions, to warn. To find the machine's, six programs would import torch.
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
+
+with quick_imports.uncollected():
+    import torch
+with quick_imports.uncollected(freeze=False):
+    from torch._inductor.package import load_package
 from torch.utils._pytree import tree_leaves
 
 import models

@@ -85,29 +85,54 @@ def remove_unpacked(folders: set[str]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def remove_listed(folder: pathlib.Path) -> None:
+    """Remove what programs that ran in `folder` left behind."""
+    if (unpacked := folder / UNPACKED).exists():
+        remove_unpacked(set(unpacked.read_text().splitlines()))
+        unpacked.unlink()
+
+
+@dataclasses.dataclass
+class Program:
+    command: list[str]
+    requests: str | None = None  # what it reads from standard input
+
+
+def victim(*arguments: str, script: str = "victim.py") -> Program:
+    return Program([sys.executable, str(here / script), *arguments])
+
+
 def run_victim(*arguments: str, folder: pathlib.Path, preload: bool, script: str = "victim.py", **environment: str):
-    """Run the script in `folder`, which must exist. `environment` is added, and an empty value removes a
-    variable."""
+    """Run the script in `folder`, as run() does."""
+    return run(victim(*arguments, script=script), folder=folder, preload=preload, **environment)
+
+
+def bare_variables() -> dict[str, str]:
+    """Return the environment of a program without the library."""
     variables = {key: value for key, value in os.environ.items() if not key.startswith(("AOTI_DBG_", "AOT_INDUCTOR_"))}
     for kept in ("AOTI_DBG_CACHE", "AOTI_DBGTEST_LIBRARY"):
         if kept in os.environ:
             variables[kept] = os.environ[kept]
+    # Kernels without vector instructions: before it uses them, each process compiles small programs for 15 s.
+    return {"TORCHINDUCTOR_VEC_ISA_OK": "0", **variables}
+
+
+def run(program: Program, *, folder: pathlib.Path, preload: bool, **environment: str) -> Outcome:
+    """Run the program in `folder`, which must exist. `environment` is added, and an empty value removes a
+    variable."""
+    variables = bare_variables()
     log = folder / "log.*.txt"
     if preload:
         variables["LD_PRELOAD"] = " ".join(filter(None, [os.environ.get("AOTI_DBGTEST_PRELOAD_FIRST"), library]))
         variables.setdefault("AOTI_DBG_LOG", str(folder / "log.%p.txt"))
         variables.setdefault("AOTI_DBG_LEVEL", "3")
-    # Kernels without vector instructions: before it uses them, each process compiles small programs for 15 s.
-    variables.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
     variables.update(environment)
     variables = {key: value for key, value in variables.items() if value}
+    stdin = {"stdin": subprocess.DEVNULL} if program.requests is None else {"input": program.requests}
     finished = subprocess.run(
-        [sys.executable, str(here / script), *arguments], cwd=folder, env=variables, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=500,
-    )  # fmt: skip
-    if (unpacked := folder / UNPACKED).exists():
-        remove_unpacked(set(unpacked.read_text().splitlines()))
-        unpacked.unlink()
+        program.command, cwd=folder, env=variables, capture_output=True, text=True, timeout=500, **stdin
+    )
+    remove_listed(folder)
     return Outcome(finished.returncode, finished.stdout, finished.stderr, folder, log)
 
 

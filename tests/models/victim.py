@@ -25,6 +25,7 @@ with quick_imports.uncollected():
     import torch
 
 import bugs
+import forks
 import models
 import packages
 import support
@@ -339,7 +340,18 @@ def bug(name: str) -> None:
         say(f"result {digest(runner(*inputs))}")
 
 
-if __name__ == "__main__":
+def describe(name: str) -> None:
+    """Print the package of a model of one matrix, and the matrix's size."""
+    (matrix,) = models.build(name).inputs
+    say(json.dumps([str(packages.package_path(name, packages.RELEASED)), *matrix.shape]))
+
+
+def main(way: str, *arguments: str) -> None:
     torch.manual_seed(0)
-    globals()[sys.argv[1]](*sys.argv[2:])
+    globals()[way](*arguments)
     libc.fflush(None)
+
+
+if __name__ == "__main__":
+    main(*(forks.next_arguments() if sys.argv[1:] == [forks.OPTION] else sys.argv[1:]))
+    forks.leave_if_forked()
