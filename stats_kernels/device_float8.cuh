@@ -96,7 +96,8 @@ struct Float8Pairs : HalfPairs {
 struct Float8Sums {
     float sum = 0;
     float squares = 0;
-    PairCount zeros;
+    PairCount zeros;       // of add_zeros()
+    unsigned nonzero = 0;  // of add_words(): a bit for each number, of up to eight words
     __half2 minimum = __float2half2_rn(INFINITY);
     __half2 maximum = __float2half2_rn(-INFINITY);
 
@@ -120,11 +121,9 @@ struct Float8Sums {
         for (unsigned i = first; i < first + 4; ++i) {
             __half2 pairs[2];
             decode_word<kFormat>(words[i], pairs);
-#pragma unroll
-            for (const __half2& pair : pairs) {
-                add(pair, pair, pair);
-                add_zeros(pair);
-            }
+            add(pairs[0], pairs[0], pairs[0]);
+            add(pairs[1], pairs[1], pairs[1]);
+            nonzero = (((words[i] & 0x7f7f7f7fU) + 0x7f7f7f7fU) & 0x80808080U) | nonzero >> 1U;
         }
     }
 };
@@ -189,7 +188,7 @@ class Float8Numbers {
         sum_ += static_cast<double>(halves[0].sum + halves[1].sum);
         squares_ += static_cast<double>(halves[0].squares);
         squares_ += static_cast<double>(halves[1].squares);
-        zeros_ += halves[0].zeros.count() + halves[1].zeros.count();
+        zeros_ += kGroups * kInGroup - __popc(halves[0].nonzero) - __popc(halves[1].nonzero);
         count_ += kGroups * kInGroup;
         take_extremes(__hmin2(halves[0].minimum, halves[1].minimum),
                       __hmax2(halves[0].maximum, halves[1].maximum), turn.number);
