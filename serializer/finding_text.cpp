@@ -133,10 +133,22 @@ std::string place_text(const Finding& finding) {
     return text;
 }
 
+/// Returns the value that `finding.elements` counts. The -Inf of an op that writes masks are not counted.
+std::string counted_value(const Finding& finding) {
+    if (finding.kind != Finding::Kind::inf) return "NaN";
+    const TensorStatistics& statistics = finding.tensor.statistics;
+    const auto has_others = [&](const RealStatistics& part) {
+        return part.negative_infinity != 0 &&
+               part.positive_infinity + part.negative_infinity > finding.elements;
+    };
+    const bool excludes =
+        has_others(statistics.real) || (is_complex(statistics.dtype) && has_others(statistics.imaginary));
+    return excludes ? "+Inf" : "Inf";
+}
+
 std::string elements_text(const Finding& finding) {
     std::string text = std::to_string(finding.elements) + " of " +
-                       std::to_string(finding.tensor.statistics.count) +
-                       (finding.kind == Finding::Kind::inf ? " are Inf" : " are NaN");
+                       std::to_string(finding.tensor.statistics.count) + " are " + counted_value(finding);
     if (!finding.pattern.empty()) text += ": " + finding.pattern;
     for (std::size_t i = 0; i < finding.first.size(); ++i)
         text += (i == 0 ? "; first at " : ", ") + index_text(finding.first[i], finding.tensor.sizes);

@@ -253,6 +253,21 @@ TEST_CASE("Inf from finite inputs is a finding, even from a mask if it is positi
     CHECK(watch.fresh.size() == (is_mask ? 0 : 1));
 }
 
+TEST_CASE("A finding of a mask says that its -Inf are not counted") {
+    Watch watch;
+    auto& out = watch.script.buffer({0, 0, 0});
+    const bool is_mask = GENERATE(true, false);
+    CHECK(watch.call(watch.script.site(is_mask ? "where" : "triton_poi_fused_mul_0"),
+                     {{watch.script.name("buf1", Role::makes), &out, {}}}, [&] {
+                         out.values = {kInf, -kInf, -kInf};
+                     }));
+    REQUIRE(watch.fresh.size() == 1);
+    std::string text;
+    append_finding_text(watch.fresh[0], text);
+    CHECK(text.find(is_mask ? "1 of 3 are +Inf; first at [0]" : "3 of 3 are Inf: all elements") !=
+          std::string::npos);
+}
+
 TEST_CASE("A word in a name is a mask only if it is a whole word") {
     Watch watch;
     auto& out = watch.script.buffer({0});
