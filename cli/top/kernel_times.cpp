@@ -93,6 +93,9 @@ void KernelTimer::add_ring(const std::string& path) {
             if (begin != 0) sum.time_ns += end - std::min(end, begin);
         }
         last = newest;
+        // A killed thread may leave one record that is not complete.
+        if (thread.written > thread.records.size() + 1)
+            overwritten_ += thread.written - thread.records.size();
     }
 }
 
@@ -170,6 +173,7 @@ KernelTimes KernelTimer::times() const {
     times.is_device_time = has_timeline_;
     times.processes = processes_;
     times.copied_ns = copied_ns_;
+    if (!has_timeline_ && !is_live_) times.overwritten = overwritten_;
     if (has_timeline_) times.devices = devices_;
     for (const auto& [name, sum] : has_timeline_ ? device_ : host_) {
         // The ring overwrote its calls before it was read. The events have only their bytes.

@@ -39,6 +39,7 @@ struct KernelTimes {
     std::uint64_t processes = 0;
     std::uint64_t total_ns = 0;
     std::uint64_t copied_ns = 0;      // of it, device time of copies and fills
+    std::uint64_t overwritten = 0;    // calls of any kind that a ring did not have anymore; 0 while live
     std::vector<KernelTime> kernels;  // the longest time first
     std::set<DevicePeak> devices;     // of the timelines that describe them
 };
@@ -94,6 +95,7 @@ class KernelTimer {
     std::unordered_map<std::uint64_t, std::uint64_t> begun_;  // calls without an end: time by sequence
     bool has_both_sides_ = false;  // some call of the last file of events has its start and its end
     std::uint64_t copied_ns_ = 0;
+    std::uint64_t overwritten_ = 0;
 };
 
 }  // namespace aoti_dbg::cli

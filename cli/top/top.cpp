@@ -1,6 +1,7 @@
 #include "cli/top/top.hpp"
 
 #include <algorithm>
+#include <cinttypes>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -96,6 +97,13 @@ int top(const TopRequest& request) {
     KernelTimer timer(false);
     timer.add(found.value().processes, true);
     const KernelTimes times = timer.times();
+    if (times.overwritten != 0) {
+        message(Severity::warn,
+                "the flight recorder ring overwrote %" PRIu64
+                " older calls. The counts and times are those of the newest calls. Record with --level 2, or "
+                "with a larger --ring.",
+                times.overwritten);
+    }
     if (request.is_json) return print(top_json(times, request.limit));
     if (times.kernels.empty()) {
         error_message(ErrorCode::no_match, "%s has no calls of a model. Record with --level 2 or 3.",

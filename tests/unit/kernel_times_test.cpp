@@ -1,11 +1,13 @@
 // `aoti-dbg top` adds up a timeline that its process still writes.
 #include "cli/top/kernel_times.hpp"
 
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/top/top_text.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/ring_writer.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::cli {
@@ -163,6 +165,25 @@ TEST_CASE("A kernel of the events that no ring or timeline has does not count") 
     KernelTimer timer(true);
     timer.add({process}, true);
     CHECK(timer.times().kernels.empty());
+}
+
+TEST_CASE("Calls that a ring overwrote are counted, except while their process runs") {
+    const test::TempFolder folder;
+    ProcessFiles process;
+    process.ring = folder.path() / "flight.ring";
+    std::string block = test::thread_block(11, {test::record(8, 0), test::record(9, 0)});
+    ring::BlockHeader header{};
+    std::memcpy(&header, block.data(), sizeof header);
+    const bool is_live = GENERATE(true, false);
+    const std::uint64_t written = GENERATE(2, 9);
+    CAPTURE(is_live, written);
+    header.written = written;
+    std::memcpy(block.data(), &header, sizeof header);
+    std::ofstream(process.ring) << test::file_start() + test::names_block({"addmm"}) + block;
+    KernelTimer timer(is_live);
+    timer.add({process}, true);
+    CHECK(found_in(timer, "addmm").count == 2);
+    CHECK(timer.times().overwritten == (is_live ? 0 : written - 2));
 }
 
 TEST_CASE("The table shows each kind of device, and the share of its peak that a kernel reaches") {
