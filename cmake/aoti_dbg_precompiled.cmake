@@ -40,3 +40,11 @@ function(aoti_dbg_precompiled target kind)
   target_precompile_headers(${target} REUSE_FROM aoti_dbg_precompiled_${kind})
   target_link_libraries(${target} PRIVATE aoti_dbg_precompiled_warnings)
 endfunction()
+
+# aoti_dbg_small(a.cpp ...): rare sources that instantiate a JSON parser, which is three times as large with -Og. The
+# precompiled headers do not fit -Os.
+function(aoti_dbg_small)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT AOTI_DBG_SANITIZE)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -Os SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
