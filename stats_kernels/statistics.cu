@@ -199,7 +199,7 @@ __device__ bool sweep_common_patches(const Region& region) {
     }
 }
 
-/// The same for findings only.
+/// Part of sweep_common(), for findings only.
 __device__ bool find_common(const Region& region) {
     switch (shared_job().dtype) {
         case DType::float32:
