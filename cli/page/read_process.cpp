@@ -206,9 +206,15 @@ class ProcessReader {
         if (!read.ok()) return;
         const ring::Contents& contents = read.value();
         if (process_.library.empty()) process_.library = contents.header.library;
-        for (const ring::Thread& thread : contents.threads)
+        std::uint64_t overwritten = 0;
+        for (const ring::Thread& thread : contents.threads) {
+            overwritten += thread.overwritten();
             for (const ring::Record& record : thread.records)
                 if (is_call(record.kind)) take_record(contents, thread, record);
+        }
+        if (has_calls_ || overwritten == 0) return;
+        process_.notes.push_back("the flight recorder ring overwrote " + counted(overwritten, "older call") +
+                                 ", so counts and times are those of the newest calls");
     }
 
     void take_record(const ring::Contents& contents, const ring::Thread& thread, const ring::Record& record) {

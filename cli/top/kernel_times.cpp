@@ -93,9 +93,7 @@ void KernelTimer::add_ring(const std::string& path) {
             if (begin != 0) sum.time_ns += end - std::min(end, begin);
         }
         last = newest;
-        // A killed thread may leave one record that is not complete.
-        if (thread.written > thread.records.size() + 1)
-            overwritten_ += thread.written - thread.records.size();
+        overwritten_ += thread.overwritten();
     }
 }
 

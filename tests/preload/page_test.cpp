@@ -9,7 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/page_data.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::page_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -116,6 +116,19 @@ TEST_CASE("A recording of names alone has calls and times from the ring") {
         CHECK(column(page["rows"]["flags"])[row] == 32);
     }
     CHECK(page["verdict"]["state"] == "clean");
+    CHECK(!page["processes"][0].contains("notes"));
+}
+
+TEST_CASE("A page says how many calls the ring did not have anymore") {
+    const Preloaded watched(cuda_models({"--runs", "30"}, {"stats"}),
+                            {{"AOTI_DBG_LEVEL", "3"}, {"AOTI_DBG_RING", "64"}});
+    const Json page = page_of(watched.out());
+    const std::size_t row = row_of(page, kCudaRun.front());
+    CHECK(column(page["rows"]["runs"])[row] < 30);
+    const std::string note = page["processes"][0]["notes"][0];
+    CAPTURE(note);
+    CHECK(note.starts_with("the flight recorder ring overwrote "));
+    CHECK(contains(note, " older calls"));
 }
 
 TEST_CASE("A page links saved tensors and captured launches, and has histograms") {
@@ -196,4 +209,4 @@ TEST_CASE("A page overwrites nothing, and only its owner can read it") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::page_test
