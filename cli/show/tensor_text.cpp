@@ -1,6 +1,7 @@
 #include "cli/show/tensor_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -90,16 +91,22 @@ std::string histogram_text(const TensorNumbers& elements, const Moments& finite)
     const double least = finite.minimum.as_double();
     const double range = finite.maximum.as_double() - least;
     const std::uint64_t most = *std::ranges::max_element(counts);
-    std::string text;
+    std::array<std::string, kBins> ranges;
     for (std::size_t bin = 0; bin < kBins; ++bin) {
         const auto edge = [&](std::size_t at) {
             return number_text(least + range * static_cast<double>(at) / kBins);
         };
-        std::string row = edge(bin) + " to " + edge(bin + 1);
-        row.resize(std::max<std::size_t>(row.size(), 26), ' ');
+        ranges[bin] = edge(bin) + " to " + edge(bin + 1);
+    }
+    const std::size_t width =
+        std::max<std::size_t>(26, std::ranges::max_element(ranges, {}, &std::string::size)->size());
+    std::string text;
+    for (std::size_t bin = 0; bin < kBins; ++bin) {
+        std::string row = ranges[bin];
+        row.resize(width, ' ');
         row += " " + std::to_string(counts[bin]);
         const std::uint64_t bar = (counts[bin] * kWidest + most - 1) / most;
-        if (bar != 0) row.resize(std::max<std::size_t>(row.size(), 36), ' ');
+        if (bar != 0) row.resize(std::max(row.size(), width + 10), ' ');
         text += line(bin == 0 ? "histogram" : "", row + (bar == 0 ? "" : " " + std::string(bar, '#')));
     }
     return text;

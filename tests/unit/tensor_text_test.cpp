@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::tensor_text_test {
 namespace {
 
 /// A tensor whose storage has these elements.
@@ -47,6 +47,20 @@ TEST_CASE("A tensor is shown in its logical order, with bounds, values and a his
     CHECK(lines[13] == "           9 to 10                    1         " + std::string(40, '#'));
 }
 
+TEST_CASE("The counts and bars of a histogram are below each other, however long the numbers are") {
+    const Saved<float> saved(DType::float32, {-1.23457e-10F, 2.34568e-09F, 1e-09F}, {3}, {1});
+    const std::vector<std::string> lines = lines_of(saved.view);
+    REQUIRE(lines.size() == 14);
+    const std::size_t bar = lines[4].find('#');
+    REQUIRE(bar != std::string::npos);
+    for (std::size_t i = 4; i < 14; ++i) {
+        CAPTURE(lines[i]);
+        const std::size_t count = lines[i].find_first_of("01", bar - 10);
+        CHECK(count == bar - 10);
+        CHECK(lines[i].find('#') == (lines[i][count] == '0' ? std::string::npos : bar));
+    }
+}
+
 TEST_CASE("Elements that are not finite are counted, and the first is named") {
     const float infinity = std::numeric_limits<float>::infinity();
     const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -81,4 +95,4 @@ TEST_CASE("A tensor without elements has only its shape, and an expanded one rep
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::tensor_text_test
