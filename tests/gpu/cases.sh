@@ -346,14 +346,13 @@ profiler_case() {
         ncu --target-processes all --launch-count 6 "$programs/runtime_victim" results
 }
 
+# unit_case PROGRAM FILE: the tests in that source file
 unit_case() {
-    local program=$1
-    # Programs of a build may look for files that lie beside them.
-    (cd "$(dirname "$program")" && limited 120 "$program")
+    limited 120 "$build/tests/$1" --filenames-as-tags "[#$2_test]"
 }
 
 test_cases() {
-    local program
+    local test
     check "names equal to PyTorch's printer (C++)" names_case
     check "Python: models, torch.compile, captures, profiler" python_case
     check "kernels of libraries inside ops" scope_case
@@ -370,10 +369,12 @@ test_cases() {
     check "cuda-gdb" debugger_case results
     check "cuda-gdb stops at a fault" debugger_case fault
     check "ncu" profiler_case
-    for program in "$build"/tests/*_test; do
-        # In a pack all of them can run anywhere; in a build ctest runs them.
-        [[ ! -x $program || -e $build/CMakeCache.txt ]] || check "unit: ${program##*/}" unit_case "$program"
-    done
+    # In a build ctest runs them.
+    if [[ ! -e $build/CMakeCache.txt ]]; then
+        for test in "${portable_tests[@]}"; do
+            check "unit: ${test#*:}" unit_case "${test%:*}" "${test#*:}"
+        done
+    fi
 }
 
 # ---- step victims N/M ----

@@ -20,9 +20,8 @@ pack() {
         carry "$build/$program" "$folder/$program"
     done
     rm -rf "$folder/tests"
-    # Those that start no other program of the build, which they would look for where it was built.
-    for program in flight_ring options package package_fuzz report shim_table thunk; do
-        [[ ! -x $build/tests/${program}_test ]] || carry "$build/tests/${program}_test" "$folder/tests/${program}_test"
+    for program in "${portable_tests[@]%:*}"; do
+        carry "$build/tests/$program" "$folder/tests/$program"
     done
     du -sh "$folder" | cut -f1 | sed "s|\$| in $folder|"
 }

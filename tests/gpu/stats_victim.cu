@@ -45,7 +45,7 @@ struct Measured {
 
 /// Returns a random or the planned number of blocks.
 std::uint32_t blocks_of(const TensorView& view, Requested requested, const DeviceLimits& limits,
-                        Random& random) {
+                        Engine& random) {
     if (below(random, 3) == 0) return blocks_for(view.dtype, element_count(view.sizes), requested, limits);
     return 1 + static_cast<std::uint32_t>(below(random, below(random, 4) == 0 ? 300 : 5));
 }
@@ -100,7 +100,7 @@ void check(const Sample& sample, Requested requested, const TensorStatistics& go
 }
 
 /// Launches several tensors each on two streams at once, then checks all of them.
-void check_matrix(const Device& device, int rounds, Random& random) {
+void check_matrix(const Device& device, int rounds, Engine& random) {
     constexpr std::uint32_t kLaunches = 24;
     Lane lanes[2];
     Mapped<ResultLine> lines(std::size_t{1} << 20U);
@@ -177,7 +177,7 @@ class OneByOne {
 };
 
 /// Measures every byte of the dtypes of one byte.
-void check_bytes(const Device& device, Random& random) {
+void check_bytes(const Device& device, Engine& random) {
     OneByOne one(device);
     for (const DType dtype : kByteFloats)
         for (const Sample& sample : all_bytes_laid_out(dtype, random))
@@ -192,7 +192,7 @@ void check_bytes(const Device& device, Random& random) {
 
 /// Measures transposed tensors that are read in patches, by one patch and many, alone and with outer
 /// dimensions.
-void check_patches(const Device& device, Random& random, std::uint64_t contents) {
+void check_patches(const Device& device, Engine& random, std::uint64_t contents) {
     OneByOne one(device);
     for (std::uint64_t number = 0; number < kDTypes; ++number) {
         const auto dtype = static_cast<DType>(number);
@@ -360,7 +360,7 @@ void check_accuracy(const Device& device, const char* name, std::uint64_t count,
 
 int main(int argc, char** argv) {
     const Device device;
-    Random random(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
+    Engine random(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
     check_matrix(device, argc > 2 ? std::atoi(argv[2]) : 45, random);
     check_bytes(device, random);
     check_patches(device, random, argc <= 2 ? kContents : 1);

@@ -6,7 +6,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::armed_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -224,4 +224,4 @@ TEST_CASE("The library does not set a path that the driver would truncate") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::armed_test

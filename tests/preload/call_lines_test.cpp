@@ -8,7 +8,7 @@
 #include "tests/preload/stats_records.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::call_lines_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -88,4 +88,4 @@ TEST_CASE("A program does not notice that its calls have lines") {
     }
 }
 
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::call_lines_test

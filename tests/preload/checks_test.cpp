@@ -5,7 +5,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::checks_test {
 namespace {
 
 #ifdef AOTI_DBG_HAS_FAKE_CUDA
@@ -149,4 +149,4 @@ TEST_CASE("Exceptions that a program throws and catches outside of models are no
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::checks_test

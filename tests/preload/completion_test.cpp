@@ -4,7 +4,7 @@
 
 #include "tests/preload/faulted_launch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::completion_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -279,4 +279,4 @@ TEST_CASE("On a stalled stream the unfinished launch is named as certain") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::completion_test

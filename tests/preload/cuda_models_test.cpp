@@ -4,7 +4,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::cuda_models_test {
 namespace {
 
 const std::vector<Lines> kPrograms = {
@@ -98,4 +98,4 @@ TEST_CASE("A captured run has its calls named, and its graph has only the progra
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::cuda_models_test

@@ -5,7 +5,7 @@
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::doctor_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -254,4 +254,4 @@ TEST_CASE("A driver that refuses launches does not count as an unseen entry poin
 #endif
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::doctor_test

@@ -6,7 +6,7 @@
 #include "tests/preload/triage_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::driver_log_test {
 namespace {
 
 Lines failed_call(const std::string& how, const std::string& number = "0") {
@@ -169,4 +169,4 @@ TEST_CASE("With a driver that lacks the function, nothing changes and nothing is
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::driver_log_test

@@ -8,8 +8,7 @@
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::driver_test {
 namespace {
 
 /// The kernels named in the log, once per launch.
@@ -209,3 +208,5 @@ TEST_CASE("On the driver a model's kernels have PyTorch's names, and an op's ker
     CHECK(std::any_of(below.begin(), below.end(),
                       [](const std::string& line) { return line.rfind("  [ before_launch: ", 0) == 0; }));
 }
+
+}  // namespace aoti_dbg::test::driver_test

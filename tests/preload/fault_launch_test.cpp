@@ -5,7 +5,7 @@
 
 #include "tests/preload/faulted_launch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::fault_launch_test {
 namespace {
 
 TEST_CASE("The faulted launch of a thousand is named on any stream and from any thread") {
@@ -133,4 +133,4 @@ TEST_CASE("A launch that the driver refuses has no number") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::fault_launch_test

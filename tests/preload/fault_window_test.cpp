@@ -7,7 +7,7 @@
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::fault_window_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -314,4 +314,4 @@ TEST_CASE("The report describes a store and a trap from the dump as such") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::fault_window_test

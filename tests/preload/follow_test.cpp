@@ -2,7 +2,7 @@
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::follow_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -116,4 +116,4 @@ TEST_CASE("The lines of several programs begin with their process") {
     CHECK(contains(run.said, "process " + second + " ended normally"));
 }
 
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::follow_test

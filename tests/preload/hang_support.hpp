@@ -24,9 +24,10 @@ inline Lines victim(const std::string& how) {
 
 /// A program under `aoti-dbg run FLAGS`, in a folder of its own. `meanwhile` is a shell script that waits for
 /// a condition and then signals "$run", the process of the command.
-class Run {
+class WatchedRun {
   public:
-    Run(const Lines& flags, const Lines& program, const std::string& meanwhile = "", Variables env = {}) {
+    WatchedRun(const Lines& flags, const Lines& program, const std::string& meanwhile = "",
+               Variables env = {}) {
         const Lines command = joined(joined({AOTI_DBG_TOOL, "run"}, flags), joined({"--"}, program));
         env.insert({"AOTI_DBG_OUT", out().string()});
         env.insert({"OUT", out().string()});

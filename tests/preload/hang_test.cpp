@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/on_terminal.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::hang_test {
 namespace {
 
 /// A shell condition: the ring has had that call open for more than a second.
@@ -48,8 +48,8 @@ TEST_CASE("A wait for a kernel that never finishes is reported with the kernel, 
     for (const By by : {By::markers, By::waits}) {
         for (const auto& [how, call] : kWaits) {
             CAPTURE(how);
-            const Run run(by == By::markers ? kAborting : joined(kAborting, {"--completion", "off"}),
-                          victim(how));
+            const WatchedRun run(by == By::markers ? kAborting : joined(kAborting, {"--completion", "off"}),
+                                 victim(how));
             CHECK(run.outcome.signal == SIGABRT);
             CHECK(run.outcome.out == "set\n");
             CHECK(contains(run.outcome.err, "warn: hang detected: " + call));
@@ -85,7 +85,7 @@ class Resumed {
     TempFolder place_;
 
   public:
-    Run run;
+    WatchedRun run;
 };
 
 /// Checks for one message each way and no report. The program must behave as it does bare.
@@ -105,7 +105,7 @@ void check_it_goes_on(const std::string& how, const std::string& call) {
 TEST_CASE("With completion markers an endless kernel is reported even if no call waits for it") {
     for (const char* how : {"sleep", "host"}) {
         CAPTURE(how);
-        const Run run(kAborting, joined(victim(how), {"never"}));
+        const WatchedRun run(kAborting, joined(victim(how), {"never"}));
         CHECK(run.outcome.signal == SIGABRT);
         CHECK(run.outcome.out == "set\n");
         CHECK(contains(run.outcome.err, "warn: hang detected: endless_kernel on stream 0x"));
@@ -126,7 +126,7 @@ TEST_CASE("With completion markers an endless kernel is reported even if no call
 }
 
 TEST_CASE("Of launches that no call waits for, the report names the one submitted first") {
-    const Run run(kAborting, joined(victim("behind"), {"never"}));
+    const WatchedRun run(kAborting, joined(victim("behind"), {"never"}));
     CHECK(run.outcome.signal == SIGABRT);
     const Json report = run.report();
     CHECK(contains(report.at("verdict").get<std::string>(), "hang: endless_kernel has not finished for 1."));
@@ -136,7 +136,7 @@ TEST_CASE("Of launches that no call waits for, the report names the one submitte
 }
 
 TEST_CASE("A program that starts to poll late is reported by its query, not by the launch it polls for") {
-    const Run run(kAborting, victim("late_query"));
+    const WatchedRun run(kAborting, victim("late_query"));
     CHECK(run.outcome.signal == SIGABRT);
     CHECK_FALSE(contains(run.outcome.err, "no call waits"));
     check_names_the_kernel(run.report(), "cuStreamQuery", By::markers);
@@ -154,22 +154,22 @@ TEST_CASE(
     "is") {
     for (const char* how : {"slow", "beside", "failed"}) {
         CAPTURE(how);
-        const Run run({"--hang", "2", "--on-hang", "abort"}, victim(how));
+        const WatchedRun run({"--hang", "2", "--on-hang", "abort"}, victim(how));
         const Outcome bare = run_bare(victim(how));
         CHECK(run.outcome.out == bare.out);
         CHECK(run.outcome.exit_code == 0);
         CHECK(bare.exit_code == 0);
         CHECK_FALSE(contains(run.outcome.err, "hang detected"));
     }
-    const Run unmarked(joined(kAborting, {"--completion", "off"}), joined(victim("sleep"), {"done"}),
-                       "until [ -e \"$OUT/flight.ring\" ]; do sleep 0.1; done; sleep 2.5; touch done");
+    const WatchedRun unmarked(joined(kAborting, {"--completion", "off"}), joined(victim("sleep"), {"done"}),
+                              "until [ -e \"$OUT/flight.ring\" ]; do sleep 0.1; done; sleep 2.5; touch done");
     CHECK(unmarked.outcome.exit_code == 0);
     CHECK_FALSE(contains(unmarked.outcome.err, "hang detected"));
 }
 
 TEST_CASE("The fingerprint of a hang depends on call and kernel, and not on the run") {
     const auto fingerprint = [](const std::string& how) {
-        return Run(kAborting, victim(how)).report().at("fingerprint").get<std::string>();
+        return WatchedRun(kAborting, victim(how)).report().at("fingerprint").get<std::string>();
     };
     CHECK(fingerprint("stream") == fingerprint("stream"));
     CHECK(fingerprint("stream") != fingerprint("context"));
@@ -178,8 +178,8 @@ TEST_CASE("The fingerprint of a hang depends on call and kernel, and not on the 
 TEST_CASE("A model call that does not return is reported with its run and its arguments' names") {
     for (const int number : {2, 8, 10, 18}) {
         CAPTURE(number);
-        const Run run(kAborting, model_host({"--runs", "2", model_path("cpu")}), "",
-                      {{"FAKE_TORCH_HANG_AT", std::to_string(number)}});
+        const WatchedRun run(kAborting, model_host({"--runs", "2", model_path("cpu")}), "",
+                             {{"FAKE_TORCH_HANG_AT", std::to_string(number)}});
         CHECK(run.outcome.signal == SIGABRT);
         const Json report = run.report();
         CAPTURE(report.dump(2));
@@ -197,7 +197,7 @@ TEST_CASE(
     "A program that idles, computes or makes progress does not hang and is not changed by the watchdog") {
     for (const char* how : {"idle", "busy", "steps"}) {
         CAPTURE(how);
-        const Run run(kAborting, victim(how));
+        const WatchedRun run(kAborting, victim(how));
         const Outcome bare = run_bare(victim(how));
         CHECK(run.outcome.out == bare.out);
         CHECK(run.outcome.exit_code == bare.exit_code);
@@ -213,7 +213,7 @@ TEST_CASE("A run that an exception unwound does not count as still running") {
     for (const char* where : {"near", "deep"}) {
         CAPTURE(where);
         const Lines program = model_host({"--throw", "--then-sleep", where, model_path("throwing")});
-        const Run run(kAborting, program);
+        const WatchedRun run(kAborting, program);
         const Outcome bare = run_bare(program);
         CHECK(contains(bare.out, "caught: "));
         CHECK(run.outcome.out == bare.out);
@@ -223,8 +223,8 @@ TEST_CASE("A run that an exception unwound does not count as still running") {
         CHECK_FALSE(fs::exists(run.out() / "hang.json"));
     }
     // A later call that does hang is reported as before.
-    const Run stuck(kAborting, model_host({"--throw", model_path("throwing")}), "",
-                    {{"FAKE_TORCH_HANG_AT", std::to_string(kOneRun.size() + 2)}});
+    const WatchedRun stuck(kAborting, model_host({"--throw", model_path("throwing")}), "",
+                           {{"FAKE_TORCH_HANG_AT", std::to_string(kOneRun.size() + 2)}});
     CHECK(stuck.outcome.signal == SIGABRT);
     CHECK(stuck.report().at("class") == "hang");
     CHECK(stuck.report().at("call").at("kernel") == kOneRun.at(1));
@@ -238,8 +238,8 @@ TEST_CASE("A call that returns after all gets one message each way and no report
 }
 
 TEST_CASE("Under report a hang is reported once, and the program stays hung until it is stopped") {
-    const Run run(kWatched, victim("stream"),
-                  "until [ -e \"$OUT/hang.json\" ]; do sleep 0.1; done; sleep 2; kill -TERM $run");
+    const WatchedRun run(kWatched, victim("stream"),
+                         "until [ -e \"$OUT/hang.json\" ]; do sleep 0.1; done; sleep 2; kill -TERM $run");
     CHECK(run.outcome.exit_code == 128 + SIGTERM);
     CHECK(run.outcome.err.find("warn: hang detected:") == run.outcome.err.rfind("warn: hang detected:"));
     check_names_the_kernel(run.report(), "cuStreamSynchronize", By::markers);
@@ -251,14 +251,14 @@ TEST_CASE("Under report a hang is reported once, and the program stays hung unti
 TEST_CASE("A program that is stopped while it hangs has a report even without a watchdog") {
     for (const auto& [signal, number] : {std::pair{"TERM", SIGTERM}, {"HUP", SIGHUP}}) {
         CAPTURE(signal);
-        const Run run({"--triage"}, victim("stream"),
-                      when_stuck_in("cuStreamSynchronize") + "kill -" + signal + " $run");
+        const WatchedRun run({"--triage"}, victim("stream"),
+                             when_stuck_in("cuStreamSynchronize") + "kill -" + signal + " $run");
         CHECK(run.outcome.exit_code == 128 + number);
         check_names_the_kernel(run.report(), "cuStreamSynchronize", By::waits);
         CHECK_FALSE(fs::exists(run.out() / "hang.json"));
     }
-    const Run host({"--triage"}, model_host({model_path("cpu")}), when_stuck_in("addmm") + "kill -TERM $run",
-                   {{"FAKE_TORCH_HANG_AT", "1"}});
+    const WatchedRun host({"--triage"}, model_host({model_path("cpu")}),
+                          when_stuck_in("addmm") + "kill -TERM $run", {{"FAKE_TORCH_HANG_AT", "1"}});
     CHECK(host.report().at("class") == "hang");
     CHECK(host.report().at("call").at("kernel") == kOneRun.front());
 }
@@ -289,8 +289,8 @@ TEST_CASE("Ctrl-C at a terminal of a hung program leaves the same report") {
 }
 
 TEST_CASE("Without --triage and --hang a stopped program gets no report") {
-    const Run run({"--scope", "all"}, victim("stream"),
-                  "until [ -e \"$OUT/flight.ring\" ]; do sleep 0.1; done; sleep 1.3; kill -TERM $run");
+    const WatchedRun run({"--scope", "all"}, victim("stream"),
+                         "until [ -e \"$OUT/flight.ring\" ]; do sleep 0.1; done; sleep 1.3; kill -TERM $run");
     CHECK(run.outcome.exit_code == 128 + SIGTERM);
     CHECK_FALSE(run.has_report());
 }
@@ -298,18 +298,19 @@ TEST_CASE("Without --triage and --hang a stopped program gets no report") {
 TEST_CASE("A program that was stopped while it slept or made progress did not hang") {
     for (const char* how : {"idle", "steps"}) {
         CAPTURE(how);
-        const Run run({"--triage"}, joined(victim(how), {"100"}),
-                      "until [ -e \"$OUT/flight.ring\" ]; do sleep 0.1; done; sleep 1.3; kill -TERM $run");
+        const WatchedRun run(
+            {"--triage"}, joined(victim(how), {"100"}),
+            "until [ -e \"$OUT/flight.ring\" ]; do sleep 0.1; done; sleep 1.3; kill -TERM $run");
         CHECK(run.outcome.exit_code == 128 + SIGTERM);
         CHECK(run.report().at("class") == "unknown");
     }
 }
 
 TEST_CASE("If a program does not end when stopped, its report exists while it still runs") {
-    const Run run({"--triage"}, victim("deaf"),
-                  when_stuck_in("cuStreamSynchronize") +
-                      "kill -TERM $run; until [ -e \"$OUT/report.json\" ]; do sleep 0.1; done; "
-                      "kill -0 $run && echo still there; \"$TOOL\" report \"$OUT\"; kill -USR1 $run");
+    const WatchedRun run({"--triage"}, victim("deaf"),
+                         when_stuck_in("cuStreamSynchronize") +
+                             "kill -TERM $run; until [ -e \"$OUT/report.json\" ]; do sleep 0.1; done; "
+                             "kill -0 $run && echo still there; \"$TOOL\" report \"$OUT\"; kill -USR1 $run");
     CHECK(run.outcome.exit_code == 128 + SIGUSR1);
     CHECK(contains(run.outcome.out, "still there\naoti-dbg: hang: cuStreamSynchronize has not returned"));
     check_names_the_kernel(run.report(), "cuStreamSynchronize", By::waits);
@@ -320,10 +321,11 @@ TEST_CASE("If a program does not end when stopped, its report exists while it st
 }
 
 TEST_CASE("The path of a hang's report is printed at once, and again in the summary of --ci") {
-    const Run run({"--triage", "--ci", "--require", "none"}, victim("deaf"),
-                  when_stuck_in("cuStreamSynchronize") +
-                      "kill -TERM $run; until [ -e \"$OUT/report.json\" ]; do sleep 0.1; done; sleep 0.5; "
-                      "kill -USR1 $run");
+    const WatchedRun run(
+        {"--triage", "--ci", "--require", "none"}, victim("deaf"),
+        when_stuck_in("cuStreamSynchronize") +
+            "kill -TERM $run; until [ -e \"$OUT/report.json\" ]; do sleep 0.1; done; sleep 0.5; "
+            "kill -USR1 $run");
     const std::string where = "report: " + (run.out() / "report.json").string();
     const std::size_t first = run.outcome.err.find(where);
     REQUIRE(first != std::string::npos);
@@ -331,7 +333,7 @@ TEST_CASE("The path of a hang's report is printed at once, and again in the summ
 }
 
 TEST_CASE("A forked child has a watchdog of its own") {
-    const Run run(kAborting, victim("fork"));
+    const WatchedRun run(kAborting, victim("fork"));
     CHECK(run.outcome.exit_code == 0);
     CHECK(contains(run.outcome.out, "child: " + std::to_string(SIGABRT)));
     CHECK(contains(run.outcome.err, "hang detected: cuStreamSynchronize"));
@@ -353,15 +355,15 @@ TEST_CASE("A bare preload also watches for hangs, and its files suffice for the 
 }
 
 TEST_CASE("Without a ring there is no watchdog, and a message says so") {
-    const Run run({"--hang", "1", "--on-hang", "abort", "--ring", "0"}, victim("idle"));
+    const WatchedRun run({"--hang", "1", "--on-hang", "abort", "--ring", "0"}, victim("idle"));
     CHECK(run.outcome.exit_code == 0);
     CHECK(contains(run.outcome.err, "AOTI_DBG_HANG needs the flight recorder ring"));
 }
 
 TEST_CASE("Files for CI systems have the hang too") {
-    const Run run({"--hang", "1", "--on-hang", "abort", "--annotate", "github", "--junit", "junit.xml",
-                   "--verdict-file", "verdict"},
-                  victim("stream"));
+    const WatchedRun run({"--hang", "1", "--on-hang", "abort", "--annotate", "github", "--junit", "junit.xml",
+                          "--verdict-file", "verdict"},
+                         victim("stream"));
     CHECK(contains(run.outcome.err, "::error title=aoti-dbg%3A hang::hang: cuStreamSynchronize"));
     CHECK(contains(read_text(run.folder() / "junit.xml"), "hang: cuStreamSynchronize has not returned"));
     const Json verdict = Json::parse(read_text(run.folder() / "verdict"));
@@ -370,4 +372,4 @@ TEST_CASE("Files for CI systems have the hang too") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::hang_test

@@ -8,7 +8,7 @@
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::launchers_test {
 
 namespace fs = std::filesystem;
 
@@ -119,3 +119,5 @@ TEST_CASE("The report of a crash behind a launcher lies beside the files of the 
     CHECK(fs::exists(run.out() / "report.json"));
     CHECK(fs::exists(run.out() / "process.jsonl"));
 }
+
+}  // namespace aoti_dbg::test::launchers_test

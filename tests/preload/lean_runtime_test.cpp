@@ -5,7 +5,7 @@
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::lean_runtime_test {
 namespace {
 
 Lines lean(const std::string& program, Lines options, const std::string& variant) {
@@ -48,7 +48,7 @@ const std::vector<Variables> kSettings = {
 };
 
 /// The titles of records with values, in order.
-Lines records(const Preloaded& watched) {
+Lines written_records(const Preloaded& watched) {
     Lines found;
     for (const std::string& line : watched.log_lines()) {
         if (line.rfind("[  ", 0) == 0 && ends_with(line, "  ]:"))
@@ -108,7 +108,7 @@ TEST_CASE("Statistics come from the runtime's own functions, wherever they are")
         const Preloaded watched(lean(program, {}, "lean"), {{"AOTI_DBG_LEVEL", "2"}});
         CAPTURE(program, watched.outcome.err);
         const std::string product = "after_launch - aoti_torch_cpu_mm_out - arg0";
-        CHECK(records(watched).front() == "aoti_model_inputs - input0");
+        CHECK(written_records(watched).front() == "aoti_model_inputs - input0");
         CHECK(values_of(watched, "aoti_model_inputs - input0", "Mean value") == Lines{"7.5"});
         CHECK(values_of(watched, "aoti_model_inputs - input0", "Size") == Lines{"[8, 4]"});
         CHECK(values_of(watched, product, "Min value") == Lines{"-16"});
@@ -150,4 +150,4 @@ TEST_CASE("The libtorch beside such a runtime is not reported as the model's") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::lean_runtime_test

@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "triage/judge/memory_words.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::memory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -266,4 +266,4 @@ TEST_CASE("A failed exit right after a refusal is an out-of-memory error, and a 
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::memory_test

@@ -3,7 +3,7 @@
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::names_test {
 namespace {
 
 const Lines kRunLog = log_of(kOneRun);
@@ -205,4 +205,4 @@ TEST_CASE("A model on the device launches by PyTorch's names, and its ops' launc
 #endif
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::names_test

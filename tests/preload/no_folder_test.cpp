@@ -7,7 +7,7 @@
 #include "tests/preload/triage_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::no_folder_test {
 namespace {
 
 /// The names in a folder.
@@ -250,4 +250,4 @@ TEST_CASE("Without room for the driver's core dump, completion markers name the 
 #endif
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::no_folder_test

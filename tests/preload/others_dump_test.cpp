@@ -6,7 +6,7 @@
 #include "tests/preload/triage_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::others_dump_test {
 namespace {
 
 #ifdef AOTI_DBG_HAS_FAKE_CUDA
@@ -102,4 +102,4 @@ TEST_CASE("If a variable keeps the driver from writing dumps, markers name the k
 #endif
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::others_dump_test

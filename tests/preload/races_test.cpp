@@ -6,7 +6,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::races_test {
 namespace {
 
 #ifdef AOTI_DBG_HAS_FAKE_CUDA
@@ -172,4 +172,4 @@ TEST_CASE("The races check runs where it is requested, with any other option") {
 #endif
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::races_test

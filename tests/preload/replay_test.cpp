@@ -4,7 +4,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::replay_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -163,4 +163,4 @@ TEST_CASE("What cannot be replayed is refused with its reason") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::replay_test

@@ -4,7 +4,7 @@
 #include "tests/preload/triage_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::report_source_test {
 namespace {
 
 /// cuda_models with these models. One of its launches faults. A run has six calls. The first is an op that
@@ -193,4 +193,4 @@ TEST_CASE("A finding about a run's input is reported with the run and the calls 
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::report_source_test

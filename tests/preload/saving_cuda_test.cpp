@@ -8,7 +8,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/preload/saved_files.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::saving_cuda_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -246,4 +246,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::saving_cuda_test

@@ -10,7 +10,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/on_terminal.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::saving_end_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -251,4 +251,4 @@ TEST_CASE("On a terminal, a program that waits for its saved tensors says so dur
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::saving_end_test

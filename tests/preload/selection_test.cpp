@@ -8,7 +8,7 @@
 
 namespace fs = std::filesystem;
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::selection_test {
 namespace {
 
 const Lines kRunLog = log_of(kOneRun);
@@ -350,4 +350,4 @@ TEST_CASE("A thousand random sets of options change nothing in what a program do
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::selection_test

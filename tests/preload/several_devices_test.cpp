@@ -7,7 +7,7 @@
 #include "tests/preload/faulted_launch.hpp"
 #include "tests/support/unwrapped.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::several_devices_test {
 namespace {
 
 struct Faulted {
@@ -141,4 +141,4 @@ TEST_CASE("An event is waited for in the context that recorded it, and a free ha
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::several_devices_test

@@ -3,7 +3,7 @@
 #include "tests/preload/stats_records.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::skipped_runs_test {
 namespace {
 
 std::string text_of(const Record& record) {
@@ -107,4 +107,4 @@ TEST_CASE("Skipped runs skip launches through every entry point of the driver") 
 #endif
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::skipped_runs_test

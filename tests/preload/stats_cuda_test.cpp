@@ -6,7 +6,7 @@
 #include "tests/preload/stats_records.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::stats_cuda_test {
 namespace {
 
 std::string six_digits(double value) {
@@ -275,4 +275,4 @@ TEST_CASE("If our code cannot be loaded or launched, calls are named and one mes
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::stats_cuda_test

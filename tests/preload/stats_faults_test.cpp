@@ -5,7 +5,7 @@
 #include "tests/preload/stats_records.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::stats_faults_test {
 namespace {
 
 constexpr std::size_t kSidesOfRun = 14;  // six calls, plus the run's inputs and outputs
@@ -149,4 +149,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::stats_faults_test

@@ -6,7 +6,7 @@
 
 namespace fs = std::filesystem;
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::stats_lives_test {
 namespace {
 
 constexpr std::size_t kLives = 3;
@@ -189,4 +189,4 @@ TEST_CASE("After an update, a weight is the same new one by its handle and by it
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::stats_lives_test

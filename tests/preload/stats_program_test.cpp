@@ -9,7 +9,7 @@
 #include "tests/preload/stats_records.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::stats_program_test {
 namespace {
 
 #ifdef AOTI_DBG_HAS_FAKE_CUDA
@@ -246,4 +246,4 @@ TEST_CASE("What is known of a whole buffer says nothing about a view of it") {
 #endif
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::stats_program_test

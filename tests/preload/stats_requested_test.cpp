@@ -3,7 +3,7 @@
 #include "tests/preload/stats_records.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::stats_requested_test {
 namespace {
 
 const Lines kProgram = cuda_models({"--runs", "2", "--streams", "nonblocking"}, {"stats"});
@@ -117,4 +117,4 @@ TEST_CASE("Findings are checked only where requested: in a rule's kernels, in se
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::stats_requested_test

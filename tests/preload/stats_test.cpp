@@ -3,7 +3,7 @@
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::stats_test {
 namespace {
 
 const Variables kLevel2 = {{"AOTI_DBG_LEVEL", "2"}};
@@ -163,4 +163,4 @@ TEST_CASE("Threads write whole records") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::stats_test

@@ -5,7 +5,7 @@
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::transparency_test {
 namespace {
 
 struct Case {
@@ -150,4 +150,4 @@ TEST_CASE("A million launches leave the process as large as before") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::transparency_test

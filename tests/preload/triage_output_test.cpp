@@ -7,7 +7,7 @@
 #include "tests/preload/triage_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::triage_output_test {
 namespace {
 
 TEST_CASE("A command that a page cannot hold is exact in report.json, and reproduces the crash") {
@@ -293,4 +293,4 @@ TEST_CASE("Wrong values of the flags start nothing") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::triage_output_test

@@ -7,7 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/ring_writer.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::triage_test {
 namespace {
 
 TEST_CASE(
@@ -458,4 +458,4 @@ TEST_CASE("A process that vanished outside of any call is reported as ended abno
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::triage_test

@@ -6,7 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg::compare {
+namespace aoti_dbg::compare::alignment_test {
 namespace {
 
 Keys random_keys(Random& random, std::size_t longest, std::size_t kinds) {
@@ -81,4 +81,4 @@ TEST_CASE("Sequences with too many differences still have every element once") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::compare
+}  // namespace aoti_dbg::compare::alignment_test

@@ -10,8 +10,8 @@
 #include "tests/support/run_program.hpp"
 #include "triage/judge/memory_words.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::allocation_map_test {
+
 using Place = NearMemory::Place;
 
 namespace {
@@ -433,3 +433,5 @@ TEST_CASE("A map is written beside an existing one, and a failure to create it i
     CHECK(std::filesystem::exists(written.path() + ".2"));
     CHECK_FALSE(AllocationFile::create("/proc/no/allocations.map", 4).ok());
 }
+
+}  // namespace aoti_dbg::test::allocation_map_test

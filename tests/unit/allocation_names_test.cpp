@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::allocation_names_test {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
@@ -182,4 +182,4 @@ TEST_CASE("A run ends after the last call that is seen") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::allocation_names_test

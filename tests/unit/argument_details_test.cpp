@@ -8,7 +8,7 @@
 #include "tests/support/elf_writer.hpp"
 #include "tests/support/run_program.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::argument_details_test {
 namespace {
 
 using tensors::Origin;
@@ -263,4 +263,4 @@ TEST_CASE("A source as the compiler writes it gives dtype and sizes of each tens
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::argument_details_test

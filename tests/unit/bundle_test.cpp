@@ -6,7 +6,7 @@
 #include "serializer/zip_reader.hpp"
 #include "serializer/zip_writer.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::bundle_test {
 namespace {
 
 using namespace test;
@@ -312,4 +312,4 @@ TEST_CASE("An archive may have more members than 16 bits can count") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::bundle_test

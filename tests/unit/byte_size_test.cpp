@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
+namespace aoti_dbg::byte_size_test {
 
 TEST_CASE("Text that is no amount of bytes is refused") {
     const std::string text = GENERATE("", " ", "B", "GB", ".5G", "1.", "1..2", "1.2.3", "-1", "+1", "1e9",
@@ -50,3 +50,5 @@ TEST_CASE("An amount is printed in the unit that gives it at most three digits")
     CHECK(byte_size_text(1'250'000) == "1.3 MB");
     CHECK(byte_size_text(UINT64_MAX) == "18446744.1 TB");
 }
+
+}  // namespace aoti_dbg::byte_size_test

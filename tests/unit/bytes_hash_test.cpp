@@ -9,8 +9,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::bytes_hash_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -103,3 +102,5 @@ TEST_CASE("The address of the bytes makes no difference") {
         CHECK(finished(hash, bytes.size()) == hash_of(bytes));
     }
 }
+
+}  // namespace aoti_dbg::bytes_hash_test

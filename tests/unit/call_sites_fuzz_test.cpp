@@ -11,7 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/call_sites_fixture.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::call_sites_fuzz_test {
 namespace {
 
 /// Steps that reading may take for each byte of text. Real sources take a fifth of one.
@@ -219,4 +219,4 @@ TEST_CASE("Names that abbreviate a long text do not multiply it") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::call_sites_fuzz_test

@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/call_sites_fixture.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::call_sites_matcher_test {
 namespace {
 
 CallMatcher::Match call(const CallPlan& plan, CallMatcher& matcher, const char* name) {
@@ -293,4 +293,4 @@ TEST_CASE("A real model's branches and loop are followed") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::call_sites_matcher_test

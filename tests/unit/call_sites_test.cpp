@@ -12,7 +12,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/call_sites_fixture.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::call_sites_test {
 namespace {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;  // kernel and label
@@ -495,4 +495,4 @@ File "m.py", line 6, in forward
     }
 }
 
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::call_sites_test

@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
+namespace aoti_dbg::captured_files_test {
 
 using Calls = std::vector<std::uint32_t>;
 using Images = std::vector<std::uint64_t>;
@@ -56,3 +56,5 @@ TEST_CASE("Memory does not grow with the number of removed runs") {
         REQUIRE(files.tracked() <= 2 + 7);
     }
 }
+
+}  // namespace aoti_dbg::captured_files_test

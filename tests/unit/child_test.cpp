@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::child_test {
 namespace {
 
 TEST_CASE("A child returns its exit code, and what it shares") {
@@ -36,4 +36,4 @@ TEST_CASE("A child that fails ends, and its parent says so") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::child_test

@@ -5,8 +5,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::ci_output_test {
 namespace {
 
 bool contains(const std::string& text, const std::string& part) {
@@ -54,3 +53,5 @@ TEST_CASE("Cases are counted, and passed ones are empty") {
     CHECK(contains(xml, "<testcase classname=\"aoti-dbg\" name=\"passes\"/>"));
     CHECK(contains(xml, "name=\"fails\">\n      <failure message=\"why\">lines\n</failure>"));
 }
+
+}  // namespace aoti_dbg::ci_output_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/cli_installation.hpp"
 
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::cli_layouts_test {
 
 namespace fs = std::filesystem;
 
@@ -125,3 +125,5 @@ TEST_CASE(
     CHECK(contains(page, "Linux with glibc " + line.substr(10) + " |"));
     CHECK_FALSE(std::getline(text, line));
 }
+
+}  // namespace aoti_dbg::test::cli_layouts_test

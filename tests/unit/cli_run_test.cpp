@@ -7,8 +7,7 @@
 
 #include "tests/unit/cli_installation.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::cli_run_test {
 
 namespace fs = std::filesystem;
 
@@ -400,3 +399,5 @@ TEST_CASE("A working directory with percent signs in its name is not a pattern")
         Arguments{"--log", "n.log"} + kShell + Arguments{"printf 'one\\n\\n\\n' > n.log; kill -9 $$"});
     CHECK(read_text(installation.folder.path() / "5%p %%t" / "n.log") == "one\n");
 }
+
+}  // namespace aoti_dbg::test::cli_run_test

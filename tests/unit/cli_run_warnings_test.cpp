@@ -3,7 +3,7 @@
 
 #include "tests/unit/cli_installation.hpp"
 
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::cli_run_warnings_test {
 
 namespace fs = std::filesystem;
 
@@ -64,3 +64,5 @@ TEST_CASE("A run in which every process recorded nothing says so once") {
     CHECK(said({}).empty());
     CHECK(said({{"STAND_IN_IDLE", "sh"}, {"AOTI_DBG_LEVEL", "0"}}).empty());
 }
+
+}  // namespace aoti_dbg::test::cli_run_warnings_test

@@ -6,7 +6,7 @@
 #include "tests/support/gpu_dump_writer.hpp"
 #include "tests/support/run_program.hpp"
 
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::cli_show_gpu_dump_test {
 
 namespace fs = std::filesystem;
 
@@ -187,3 +187,5 @@ TEST_CASE("A partly damaged dump is shown with a note about what is left out") {
     CHECK(contains(shown(Dump(writer)),
                    "damaged   .cudbg.lntbl.dev0.sm1.cta0.wp0: belongs to an entry that is missing"));
 }
+
+}  // namespace aoti_dbg::test::cli_show_gpu_dump_test

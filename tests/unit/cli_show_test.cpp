@@ -10,8 +10,7 @@
 #include "tests/support/run_program.hpp"
 #include "tests/unit/event_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::cli_show_test {
 
 namespace fs = std::filesystem;
 
@@ -343,3 +342,5 @@ TEST_CASE("On request only one thread's calls are shown") {
     CHECK(contains(outcome.out, "mine"));
     CHECK_FALSE(contains(outcome.out, "other"));
 }
+
+}  // namespace aoti_dbg::test::cli_show_test

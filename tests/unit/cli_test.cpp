@@ -10,8 +10,7 @@
 #include "config/options_table.hpp"
 #include "tests/unit/cli_installation.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::cli_test {
 
 namespace fs = std::filesystem;
 
@@ -365,3 +364,5 @@ TEST_CASE("A missing command gets the help, and an unknown one the nearest name;
     CHECK(contains(unknown.err, "unknown command \"shwo\". Did you mean \"show\"?"));
     CHECK(run_program({AOTI_DBG_TOOL, "--no-such-flag"}).exit_code == 2);
 }
+
+}  // namespace aoti_dbg::test::cli_test

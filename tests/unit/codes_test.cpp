@@ -6,7 +6,7 @@
 #include "base/error_code.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::codes_test {
 
 TEST_CASE("Codes are unique, and each has a title, a meaning, an example and a remedy") {
     std::set<std::uint32_t> numbers;
@@ -63,4 +63,4 @@ TEST_CASE("Every kind of finding has a code that the table explains") {
     CHECK(code_of(finding) == 0);
 }
 
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::codes_test

@@ -9,7 +9,7 @@
 #include "tests/support/random.hpp"
 #include "tests/unit/event_fixture.hpp"
 
-namespace aoti_dbg::compare {
+namespace aoti_dbg::compare::comparison_test {
 namespace {
 
 using namespace test;
@@ -448,4 +448,4 @@ TEST_CASE("Memory does not grow with the number of runs that lack a partner") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::compare
+}  // namespace aoti_dbg::compare::comparison_test

@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::compiled_function_test {
 namespace {
 
 const CompiledFunction kBackward = {"backward", "7_backward", "2/1", "Net.forward", "net.py:12", "0/0: size"};
@@ -43,4 +43,4 @@ TEST_CASE("A run of a package is not one of a compiled function") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::compiled_function_test

@@ -7,7 +7,7 @@
 #include "model/launched_tensors.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::compiled_wrapper_test {
 namespace {
 
 const std::string kSound =
@@ -134,4 +134,4 @@ TEST_CASE("An unknown role may write anything") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::compiled_wrapper_test

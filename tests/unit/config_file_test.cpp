@@ -13,8 +13,7 @@
 #include "tests/support/run_program.hpp"
 #include "tests/unit/options_fixture.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::config_file_test {
 namespace {
 
 /// The one complaint about a file with `json`. The file must change nothing.
@@ -428,3 +427,5 @@ TEST_CASE("The sources of a process are its environment") {
                       [](const std::string& name) { return name.rfind("AOTI_DBG_", 0) == 0; }));
     unsetenv("AOTI_DBG_RING");
 }
+
+}  // namespace aoti_dbg::config_file_test

@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::copy_ranges_test {
 namespace {
 
 /// A copy from (1, 2, 3) to (4, 5, 6), of 7 bytes by 8 rows and 9 slices. Types without slices or rows ignore
@@ -85,4 +85,4 @@ TEST_CASE("A copy's target depends on its kind of memory") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::copy_ranges_test

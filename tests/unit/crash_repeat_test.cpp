@@ -8,9 +8,7 @@
 #include "tests/support/run_program.hpp"
 #include "tests/unit/crash_report_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::crash_repeat_test {
 namespace {
 
 bool contains(const std::string& text, const std::string& part) {
@@ -122,3 +120,5 @@ TEST_CASE("Commands are quoted so that a shell reads the same words") {
     CHECK(shell_text({"python", "a b.py", "it's", "", "$HOME", "--x=1", "t[0]"}) ==
           R"(python 'a b.py' 'it'\''s' '' '$HOME' --x=1 't[0]')");
 }
+
+}  // namespace aoti_dbg::test::crash_repeat_test

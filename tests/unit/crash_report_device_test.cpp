@@ -7,9 +7,7 @@
 #include "tests/support/unwrapped.hpp"
 #include "tests/unit/crash_report_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::crash_report_device_test {
 namespace {
 
 /// A fault with every fact known.
@@ -318,3 +316,5 @@ TEST_CASE("Several suspects are reported as a set, and are not part of the finge
     evidence.suspects.pop_back();
     CHECK(judge(evidence).fingerprint == fingerprint);
 }
+
+}  // namespace aoti_dbg::test::crash_report_device_test

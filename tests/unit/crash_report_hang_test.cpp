@@ -6,7 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/crash_report_fixture.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::crash_report_hang_test {
 namespace {
 
 StuckCall stuck_in(const std::string& name, std::uint64_t thread) {
@@ -228,4 +228,4 @@ TEST_CASE("The fingerprint of a launch that the ring has lost keeps its older te
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::crash_report_hang_test

@@ -7,8 +7,8 @@
 #include "tests/support/unwrapped.hpp"
 #include "tests/unit/crash_report_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::crash_report_memory_test {
+
 using allocations::Way;
 using Place = NearMemory::Place;
 
@@ -217,3 +217,5 @@ TEST_CASE("A device fault and a signal take precedence over a lack of memory") {
     evidence.end.signal = SIGSEGV;
     CHECK(judge(evidence).kind == CrashClass::host);
 }
+
+}  // namespace aoti_dbg::test::crash_report_memory_test

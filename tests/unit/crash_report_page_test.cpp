@@ -9,9 +9,7 @@
 #include "tests/unit/crash_report_fixture.hpp"
 #include "triage/render/report_page.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::crash_report_page_test {
 namespace {
 
 bool contains(const std::string& text, const std::string& part) {
@@ -178,3 +176,5 @@ TEST_CASE("The page has what the driver said, the first lines of many, and repor
     CHECK_FALSE(contains(text_of(evidence), "driver says"));
     CHECK_FALSE(contains(kept_json(evidence), "driver_log"));
 }
+
+}  // namespace aoti_dbg::test::crash_report_page_test

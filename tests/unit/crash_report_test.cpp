@@ -8,9 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/crash_report_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::crash_report_test {
 namespace {
 
 bool contains(const std::string& text, const std::string& part) {
@@ -402,3 +400,5 @@ TEST_CASE("For a Python process that vanished inside a call, the report says how
     other.end.program = "/opt/python/bin/server";
     CHECK_FALSE(speaks_of_it(other));
 }
+
+}  // namespace aoti_dbg::test::crash_report_test

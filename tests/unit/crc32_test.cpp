@@ -7,7 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::crc32_test {
 namespace {
 
 std::uint32_t crc_of(std::string_view text) {
@@ -96,4 +96,4 @@ TEST_CASE("Lengths of terabytes combine as those of bytes do") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::crc32_test

@@ -10,7 +10,7 @@
 #include "shim/timeline/cupti_api.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::cupti {
+namespace aoti_dbg::cupti::cupti_layout_test {
 namespace {
 
 #if CUPTI_API_VERSION >= 130000
@@ -84,4 +84,4 @@ TEST_CASE("The functions that submit work are recorded") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cupti
+}  // namespace aoti_dbg::cupti::cupti_layout_test

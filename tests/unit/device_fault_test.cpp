@@ -10,9 +10,7 @@
 #include "tests/support/gpu_dump_writer.hpp"
 #include "tests/support/run_program.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::device_fault_test {
 namespace {
 
 std::optional<DeviceFault> fault_in_kernel(const std::string& symbol) {
@@ -51,3 +49,5 @@ TEST_CASE("A pipe is not accepted as the dump's path file, and nothing waits for
     std::vector<std::string> notes;
     CHECK_FALSE(device_fault(folder.path(), 0, notes));
 }
+
+}  // namespace aoti_dbg::test::device_fault_test

@@ -5,7 +5,7 @@
 
 #include "tests/unit/device_saving_fixture.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::device_saving_test {
 
 TEST_CASE("A stuck stream delays no other, and its tensors arrive when it continues") {
     if (!has_device_code()) return;
@@ -177,4 +177,4 @@ TEST_CASE("Threads on their own streams save side by side through a staging too 
     CHECK(folder.saving().progress().left_out == 0);
 }
 
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::device_saving_test

@@ -6,7 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::doctor_answers_test {
 namespace {
 
 DriverFacts driver(std::string_view said) {
@@ -108,4 +108,4 @@ TEST_CASE("Whatever the bytes, the results are clean text") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::doctor_answers_test

@@ -5,7 +5,7 @@
 #include "cli/doctor/doctor_child.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::doctor_checks_test {
 namespace {
 
 constexpr std::uint64_t kGB = 1'000'000'000;
@@ -400,4 +400,4 @@ TEST_CASE("JSON has the same checks, whatever the bytes of a name") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::doctor_checks_test

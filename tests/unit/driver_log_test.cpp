@@ -13,8 +13,8 @@
 #include "tests/unit/crash_report_fixture.hpp"
 #include "triage/gather/driver_lines.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::driver_log_test {
+
 using driver_log::FileHeader;
 using driver_log::Level;
 using driver_log::Line;
@@ -259,3 +259,5 @@ TEST_CASE("The log of another process counts for nothing, and a damaged one is n
     std::filesystem::remove(damaged.folder.path() / "driver_log.map");
     CHECK(damaged.evidence().notes.empty());
 }
+
+}  // namespace aoti_dbg::test::driver_log_test

@@ -13,7 +13,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::dump_request_test {
 namespace {
 
 bool g_listens = true;
@@ -148,4 +148,4 @@ TEST_CASE("A leftover of an earlier process with this id is removed and not take
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::dump_request_test

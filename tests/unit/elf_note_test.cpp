@@ -3,9 +3,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/elf_writer.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::elf_note_test {
 namespace {
 
 constexpr const char* kSection = ".note.aoti_dbg";
@@ -61,3 +59,5 @@ TEST_CASE("A note that is cut anywhere is not read, and neither are impossible l
         CHECK(read(damaged) == "none");
     }
 }
+
+}  // namespace aoti_dbg::test::elf_note_test

@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/ring_writer.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::ended_launches_test {
 namespace {
 
 using ring::MarkedStream;
@@ -237,4 +237,4 @@ TEST_CASE("Whatever the launch order of threads, the faulted launch is among tho
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::ended_launches_test

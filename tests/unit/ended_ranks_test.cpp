@@ -7,9 +7,7 @@
 #include "tests/unit/ended_run_fixture.hpp"
 #include "triage/render/report_json.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::ended_ranks_test {
 namespace {
 
 /// A process that crashed inside a call, `after_ns` nanoseconds after the start.
@@ -99,3 +97,5 @@ TEST_CASE("The process's devices are reported, and versions beside its libtorch"
                          {"CUDA of the driver", "13.1"},
                          {"cuda:1", "NVIDIA H200 GPU-01"}});
 }
+
+}  // namespace aoti_dbg::test::ended_ranks_test

@@ -7,8 +7,7 @@
 #include "tests/support/unwrapped.hpp"
 #include "tests/unit/ended_run_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::ended_run_test {
 
 TEST_CASE("A child that a signal ended is reported with its signal, whatever the program's exit status") {
     const Process child = Process(kChild, SIGSEGV, kChild).with(kChild, {record(1, 2), open_record(2, 0)});
@@ -344,3 +343,5 @@ TEST_CASE("A crash is reported with its own call, whatever earlier findings ther
     CHECK_FALSE(report.evidence.found);
     CHECK(report.evidence.finding);
 }
+
+}  // namespace aoti_dbg::test::ended_run_test

@@ -9,7 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/event_fixture.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::event_compact_test {
 namespace {
 
 using namespace test;
@@ -171,4 +171,4 @@ TEST_CASE("The column headings repeat from time to time") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::event_compact_test

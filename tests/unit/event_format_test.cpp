@@ -14,7 +14,7 @@
 #include "triage/render/report_json.hpp"
 #include "triage/render/report_text.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::event_format_test {
 namespace {
 
 using namespace test;
@@ -272,4 +272,4 @@ TEST_CASE("The page shows the hang that is written") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::event_format_test

@@ -18,7 +18,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::event_handlers {
+namespace aoti_dbg::event_handlers::event_handlers_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -451,4 +451,4 @@ TEST_CASE("errno stays unchanged, and no descriptor stays open") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::event_handlers
+}  // namespace aoti_dbg::event_handlers::event_handlers_test

@@ -10,7 +10,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/event_fixture.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::event_jsonl_test {
 namespace {
 
 using namespace test;
@@ -304,4 +304,4 @@ TEST_CASE("Header, model and coverage are lines of their own") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::event_jsonl_test

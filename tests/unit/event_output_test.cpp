@@ -19,7 +19,7 @@
 #include "tests/support/run_program.hpp"
 #include "tests/unit/event_fixture.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::event_output_test {
 namespace {
 
 using namespace test;
@@ -278,4 +278,4 @@ TEST_CASE("Long and short texts follow each other in the file, whatever their le
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::event_output_test

@@ -10,8 +10,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::event_queue_test {
 namespace {
 
 // More than either of its rings can have.
@@ -243,3 +242,5 @@ TEST_CASE("With many threads every call comes out whole, once, and in its thread
     CHECK(next == std::vector<std::uint64_t>(kThreads, kCalls));
     CHECK_FALSE(take(queue));
 }
+
+}  // namespace aoti_dbg::event_queue_test

@@ -14,7 +14,7 @@
 #include "tests/support/random.hpp"
 #include "tests/unit/event_fixture.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::event_reader_fuzz_test {
 namespace {
 
 using namespace test;
@@ -115,4 +115,4 @@ TEST_CASE("Damaged files are read without harm, and the results can be rendered"
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::event_reader_fuzz_test

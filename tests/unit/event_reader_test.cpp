@@ -12,7 +12,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/event_fixture.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::event_reader_test {
 namespace {
 
 using namespace test;
@@ -327,4 +327,4 @@ TEST_CASE("Statistics survive a round trip, with what was requested of them") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::event_reader_test

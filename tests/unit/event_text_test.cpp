@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/event_fixture.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::event_text_test {
 namespace {
 
 using namespace test;
@@ -275,4 +275,4 @@ TEST_CASE("A scalar argument is one line") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::event_text_test

@@ -15,8 +15,8 @@
 #include "tests/support/in_child.hpp"
 #include "tests/support/run_program.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::evidence_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -269,3 +269,5 @@ TEST_CASE("The build id of a library is reported if it has one") {
     CHECK(digits.find_first_not_of("0123456789abcdef") == std::string::npos);
     CHECK((digits.empty() || digits.size() >= 16));
 }
+
+}  // namespace aoti_dbg::test::evidence_test

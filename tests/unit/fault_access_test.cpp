@@ -7,9 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/gpu_dump_writer.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::fault_access_test {
 namespace {
 
 std::string code_of(const gpu::Instruction& instruction) {
@@ -142,3 +140,5 @@ TEST_CASE("A dump without registers has no address, and code without an access h
     CHECK(access->threads.empty());
     CHECK_FALSE(access_of(kOther, kOther));
 }
+
+}  // namespace aoti_dbg::test::fault_access_test

@@ -10,7 +10,7 @@
 #include "tests/support/run_program.hpp"
 #include "tests/unit/crash_report_fixture.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::fault_suspects_test {
 namespace {
 
 using ring::Record;
@@ -214,4 +214,4 @@ TEST_CASE("Several kernels with assertions are reported as a set, with the lines
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::fault_suspects_test

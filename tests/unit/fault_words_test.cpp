@@ -4,8 +4,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::fault_words_test {
 namespace {
 
 constexpr std::uint64_t kFirst = 0x7f0000000000;
@@ -149,3 +148,5 @@ TEST_CASE("For a kernel with unknown arguments the address is all") {
           "write of 4 bytes in shared memory at 0x400400");
     CHECK(words_of({.addresses = {}, .memory = "local"}) == "write of 4 bytes in local memory");
 }
+
+}  // namespace aoti_dbg::fault_words_test

@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::fetched_pointers_test {
 namespace {
 
 using Passed = std::vector<PassedPointer>;
@@ -90,4 +90,4 @@ TEST_CASE("Pointers that no order explains stay unknown") {
     CHECK(match({}, {{0x100, handle(1)}}).handles.empty());
 }
 
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::fetched_pointers_test

@@ -11,7 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::file_bytes_test {
 namespace {
 
 TEST_CASE("A range lies within a file only if none of it is outside, whatever the numbers") {
@@ -58,4 +58,4 @@ TEST_CASE("Clean text has no control character and no byte that is not UTF-8") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::file_bytes_test

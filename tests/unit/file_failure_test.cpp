@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
+namespace aoti_dbg::file_failure_test {
 
 TEST_CASE("A failure says what failed, on what and why, and keeps the error") {
     const Status failed = file_failure("cannot create", "/x/y", EACCES);
@@ -50,3 +50,5 @@ TEST_CASE("An error's text starts in lower case, and asking for it keeps errno")
     CHECK(errno_text(EDOTDOT) == "RFS specific error");
     CHECK(errno == EINTR);
 }
+
+}  // namespace aoti_dbg::file_failure_test

@@ -1,8 +1,7 @@
 // What is reported of NaN: repeats and known findings, model inputs and weights, and places.
 #include "tests/unit/findings_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::finding_reports_test {
 
 TEST_CASE("The same origin is reported once, in whatever run, and then counted") {
     Watch watch;
@@ -237,3 +236,5 @@ TEST_CASE("Places are reported as far as they are known") {
         }
     }
 }
+
+}  // namespace aoti_dbg::test::finding_reports_test

@@ -8,8 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/options_fixture.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::finding_test {
 namespace {
 
 Finding example() {
@@ -310,3 +309,5 @@ TEST_CASE("An index beyond the sizes is reported as a number") {
     CHECK(index_text(3, {0, 2}) == "3");
     CHECK(index_text(3, {-1}) == "3");
 }
+
+}  // namespace aoti_dbg::finding_test

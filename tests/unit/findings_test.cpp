@@ -1,8 +1,7 @@
 // The kernel to blame for a NaN: calls that must not be blamed first, then those that must.
 #include "tests/unit/findings_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::findings_test {
 
 TEST_CASE("A call that reads NaN is not blamed for passing it on") {
     Watch watch;
@@ -394,3 +393,5 @@ TEST_CASE("A buffer that a kernel both reads and writes is reported once, as an 
     REQUIRE(watch.fresh[0].inputs.size() == 1);
     CHECK(watch.fresh[0].inputs[0].statistics.real.nan == 0);
 }
+
+}  // namespace aoti_dbg::test::findings_test

@@ -12,9 +12,7 @@
 #include "tests/support/ring_writer.hpp"
 #include "tests/support/run_program.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::flight_ring_test {
 namespace {
 
 std::string whole_ring() {
@@ -350,3 +348,5 @@ TEST_CASE("No change of a few bytes crashes the reader or makes it invent record
     }
     CHECK(rounds > 0);
 }
+
+}  // namespace aoti_dbg::test::flight_ring_test

@@ -2,7 +2,7 @@
 // library nor a driver.
 #include "tests/unit/flush_hooks_fixture.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::flush_hooks_test {
 namespace {
 
 TEST_CASE("If nothing waits to be measured, a hook calls the real function and does nothing else") {
@@ -363,4 +363,4 @@ TEST_CASE("Without a driver behind it a hook returns an error") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::flush_hooks_test

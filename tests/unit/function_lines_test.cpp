@@ -12,9 +12,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::function_lines_test {
 namespace {
 
 /// Two levels of inlined helpers, as in generated wrappers. One of them is called twice.
@@ -169,3 +167,5 @@ TEST_CASE("Damaged debug information gives lines or none, and always ends") {
     }
     CHECK(without > 0);
 }
+
+}  // namespace aoti_dbg::test::function_lines_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.hpp"
 
-using aoti_dbg::glob_matches;
+namespace aoti_dbg::glob_test {
 
 TEST_CASE("A pattern that would keep a careless matcher busy forever ends") {
     std::string stars;
@@ -80,3 +80,5 @@ TEST_CASE("Case does not matter, not even in sets and ranges, and bytes beyond A
     CHECK(glob_matches("\xC3\xA4", "\xC3\xA4"));
     CHECK(glob_matches("[\x80-\xFF]", "\xC3"));
 }
+
+}  // namespace aoti_dbg::glob_test

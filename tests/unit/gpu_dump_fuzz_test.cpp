@@ -14,7 +14,7 @@
 #include "tests/support/gpu_dump_writer.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::gpu_dump_fuzz_test {
 namespace {
 
 using namespace test;
@@ -247,4 +247,4 @@ TEST_CASE("Random bytes are read without harm") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::gpu_dump_fuzz_test

@@ -10,7 +10,8 @@
 #include "gpu_dump/gpu_running.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
+namespace aoti_dbg::gpu_dump_recorded_test {
+
 using gpu::Fault;
 
 namespace {
@@ -180,3 +181,5 @@ TEST_CASE("All driver and device facts are read, without a leftover to note") {
         CHECK(dump.dump().notes.empty());
     }
 }
+
+}  // namespace aoti_dbg::gpu_dump_recorded_test

@@ -8,8 +8,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/gpu_dump_writer.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::gpu_dump_test {
+
 using gpu::Dim3;
 using gpu::Fault;
 using gpu::GpuDump;
@@ -400,3 +400,5 @@ TEST_CASE("Registers and predicates are those of their lane, and uniform registe
         CHECK_FALSE(GpuDump::register_of(lane.registers, 2));
     }
 }
+
+}  // namespace aoti_dbg::test::gpu_dump_test

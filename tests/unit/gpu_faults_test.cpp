@@ -8,8 +8,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/gpu_dump_writer.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::gpu_faults_test {
+
 using gpu::Fault;
 using gpu::PcKind;
 using gpu::ThreadsKind;
@@ -208,3 +208,5 @@ TEST_CASE("Without an exception and without a trap, nothing is at fault") {
     warp_of(writer).is_broken = false;
     CHECK(Read(writer).faults.empty());
 }
+
+}  // namespace aoti_dbg::test::gpu_faults_test

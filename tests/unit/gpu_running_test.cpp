@@ -6,8 +6,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/gpu_dump_writer.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::gpu_running_test {
+
 using gpu::Dim3;
 using gpu::Running;
 
@@ -116,3 +116,5 @@ TEST_CASE("A kernel without an image is reported without a name, one instruction
     CHECK(read.running.back().warps_there == 1);
     CHECK(read.running.back().warps == 3);
 }
+
+}  // namespace aoti_dbg::test::gpu_running_test

@@ -7,7 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::growing_lines_test {
 namespace {
 
 // One poll reads a part of such a file only.
@@ -38,4 +38,4 @@ TEST_CASE("a large file that has ended is read to its end, with an unfinished la
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::growing_lines_test

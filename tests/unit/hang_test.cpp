@@ -6,7 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/ring_writer.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::hang_test {
 namespace {
 
 using ring::CallKind;
@@ -360,4 +360,4 @@ TEST_CASE("Other files are refused, and arbitrary bytes do no harm") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::hang_test

@@ -10,8 +10,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::held_messages_test {
 namespace {
 
 /// Makes standard error a pipe for its lifetime.
@@ -105,3 +104,5 @@ TEST_CASE("A message that another thread is printing is complete when a later pr
     printed += error.read_all();
     CHECK(count(printed, "warn: said\n") == 1);
 }
+
+}  // namespace aoti_dbg::held_messages_test

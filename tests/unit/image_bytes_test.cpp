@@ -10,7 +10,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::image_bytes_test {
 namespace {
 
 TEST_CASE("An ELF file ends with its last section or table") {
@@ -48,4 +48,4 @@ TEST_CASE("A text ends with its zero, and other bytes have no known size") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::image_bytes_test

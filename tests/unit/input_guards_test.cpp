@@ -6,8 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/call_sites_fixture.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::input_guards_test {
 namespace {
 
 std::string check_function(const std::string& position, const std::string& body) {
@@ -111,3 +110,5 @@ TEST_CASE("A model whose constants are loaded later has that in its constructor"
     CHECK_FALSE(has_weights("false"));
     CHECK(read_wrapper("int main() { return 0; }").has_weights);
 }
+
+}  // namespace aoti_dbg::input_guards_test

@@ -10,7 +10,7 @@
 #include "tests/support/random.hpp"
 #include "tests/support/run_program.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::inspect_fuzz_test {
 namespace {
 
 constexpr int kRounds = 600;
@@ -84,4 +84,4 @@ TEST_CASE("A damaged archive is read whole or refused") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::inspect_fuzz_test

@@ -12,7 +12,7 @@
 #include "tests/support/model_writer.hpp"
 #include "tests/support/run_program.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::inspect_test {
 namespace {
 
 using test::NamedTexts;
@@ -384,4 +384,4 @@ TEST_CASE("A folder and a library on disk are read with the files beside them") 
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::inspect_test

@@ -11,9 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/in_child.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::interrupts_test {
 namespace {
 
 volatile std::sig_atomic_t g_handled = 0;
@@ -191,3 +189,5 @@ TEST_CASE("Counting starts from zero each time") {
         CHECK(interrupts.count() == 1);
     }
 }
+
+}  // namespace aoti_dbg::test::interrupts_test

@@ -11,7 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::json_line_test {
 namespace {
 
 using Value = JsonLine::Value;
@@ -141,4 +141,4 @@ TEST_CASE("A number map finds what it was given, whatever the numbers") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::json_line_test

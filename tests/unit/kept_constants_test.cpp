@@ -3,8 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::kept_constants_test {
 namespace {
 
 struct Fixture {
@@ -67,3 +66,5 @@ TEST_CASE_METHOD(Fixture, "a thread tells constants apart that share a place in 
     CHECK(second->number != first);
     CHECK(find({1, 1}) == first);
 }
+
+}  // namespace aoti_dbg::kept_constants_test

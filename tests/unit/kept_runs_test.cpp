@@ -6,8 +6,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::kept_runs_test {
 namespace {
 
 bool save(KeptRuns& runs, std::uint32_t run, const std::string& path) {
@@ -288,3 +287,5 @@ TEST_CASE("For a fault a run replaces no other while tensors of it never arrived
         CHECK(runs.take_evicted().has_value() == for_fault);
     }
 }
+
+}  // namespace aoti_dbg::kept_runs_test

@@ -8,7 +8,7 @@
 #include "tests/support/run_program.hpp"
 #include "triage/gather/argument_details.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::kept_source_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -266,4 +266,4 @@ TEST_CASE("The text of a kernel's line is that of the model's own package") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::kept_source_test

@@ -5,8 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::kernel_source_test {
 namespace {
 
 /// The block in PyTorch's form; line 1 is the rest of the line with the kernel's name.
@@ -197,3 +196,5 @@ TEST_CASE("Many unfinished kernels take work proportional to their text") {
     // Each closes the one before it.
     CHECK(find_assertions(many).size() == 25'000);
 }
+
+}  // namespace aoti_dbg::kernel_source_test

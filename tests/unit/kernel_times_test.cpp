@@ -10,7 +10,7 @@
 #include "tests/support/ring_writer.hpp"
 #include "tests/support/run_program.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::kernel_times_test {
 namespace {
 
 constexpr std::size_t kStep = std::size_t{64} * 1024;
@@ -206,4 +206,4 @@ TEST_CASE("The table shows each kind of device, and the share of its peak that a
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::kernel_times_test

@@ -3,8 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::known_layouts_test {
 namespace {
 
 struct Fixture {
@@ -59,3 +58,5 @@ TEST_CASE_METHOD(Fixture, "facts end with their circumstances") {
     known.forget();
     CHECK(known.find(argument, 2) == nullptr);
 }
+
+}  // namespace aoti_dbg::known_layouts_test

@@ -5,8 +5,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::known_measurements_test {
 namespace {
 
 constexpr Requested kPrinted = Requested::printed;
@@ -95,3 +94,5 @@ TEST_CASE_METHOD(Fixture, "what other launches measured is forgotten, and then e
     known.forget_in({0x2000, 1});
     CHECK(find(0x2000) == 0);
 }
+
+}  // namespace aoti_dbg::known_measurements_test

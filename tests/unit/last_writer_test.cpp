@@ -7,7 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/call_sites_fixture.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::last_writer_test {
 namespace {
 
 using Kind = LastWriter::Kind;
@@ -89,4 +89,4 @@ TEST_CASE("Names that form a cycle do not cause an endless loop") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::last_writer_test

@@ -4,7 +4,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::launch_record_test {
 namespace {
 
 LaunchRecord sample() {
@@ -163,4 +163,4 @@ TEST_CASE("Any bytes are read or refused") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::launch_record_test

@@ -5,9 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/elf_writer.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::launched_tensors_test {
 namespace {
 
 Argument tensor(const std::string& name, const std::string& parameter) {
@@ -130,3 +128,5 @@ TEST_CASE("Bytes that do not match the source's layout are not used") {
     info.triton_kernels[0].parameters[3].type = "tensordesc";
     CHECK(launched_tensors(info, 0, parameters(64)).empty());
 }
+
+}  // namespace aoti_dbg::test::launched_tensors_test

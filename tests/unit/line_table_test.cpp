@@ -11,8 +11,7 @@
 #include "tests/support/elf_writer.hpp"
 #include "tests/support/run_program.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::line_table_test {
 
 namespace fs = std::filesystem;
 
@@ -307,3 +306,5 @@ TEST_CASE("The tables of nvcc are read row by row as readelf reads them, and inl
     CHECK(opened.line(".text.add", 0) == source + ":7");
     CHECK(opened.line(".text.fill", 0) == source + ":12");
 }
+
+}  // namespace aoti_dbg::test::line_table_test

@@ -7,7 +7,7 @@
 #include "shim/timeline/marker_ring.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::marker_times_test {
 namespace {
 
 constexpr std::uint64_t kEpoch = 1'800'000'000'000'000'000;
@@ -191,4 +191,4 @@ TEST_CASE("Threads may add while another reads") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::marker_times_test

@@ -11,7 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shim_frame.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::measure_arguments_test {
 namespace {
 
 using test::Frame;
@@ -456,4 +456,4 @@ TEST_CASE("A long string is cut, with a mark") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::measure_arguments_test

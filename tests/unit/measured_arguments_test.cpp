@@ -4,8 +4,7 @@
 #include "triage/judge/evidence.hpp"
 #include "triage/judge/fault_words.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::measured_arguments_test {
 namespace {
 
 CrashArgument argument(const char* label, std::uint64_t begin, std::uint64_t bytes) {
@@ -39,3 +38,5 @@ TEST_CASE("An argument that was not measured still explains a fault, and is not 
     CHECK(access.label == "buf0");
     CHECK(access.suspects == std::vector<std::size_t>{1});
 }
+
+}  // namespace aoti_dbg::measured_arguments_test

@@ -4,8 +4,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg::gpu;
-
+namespace aoti_dbg::gpu::memory_access_test {
 namespace {
 
 struct Known {
@@ -277,3 +276,5 @@ TEST_CASE("A register write is known to its width, and assumed where it is uncle
     CHECK(may_jump({0x0000000000007947, 0x000fea000383ffff}));  // BRA
     CHECK(may_write({0x00000000000271ff, 0}, 4, 1, false));     // an unknown instruction
 }
+
+}  // namespace aoti_dbg::gpu::memory_access_test

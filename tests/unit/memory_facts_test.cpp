@@ -13,9 +13,7 @@
 #include "triage/gather/recorded_calls.hpp"
 #include "triage/judge/fault_words.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::memory_facts_test {
 namespace {
 
 /// A process with this map beside its ring, and one thread, 7, with one call.
@@ -211,3 +209,5 @@ TEST_CASE("The call around a wait is searched as deep as calls can nest, and no 
     CHECK(found(5) == 3);
     CHECK(found(1000) == 0);
 }
+
+}  // namespace aoti_dbg::test::memory_facts_test

@@ -15,9 +15,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::message_test {
 namespace {
 
 bool is_pending(int signal) {
@@ -159,3 +157,5 @@ TEST_CASE("An error names its code") {
         spoken([] { error_message(ErrorCode::program_not_started, "cannot execute %s.", "x"); });
     CHECK(line.ends_with("] error AD3006: cannot execute x.\n"));
 }
+
+}  // namespace aoti_dbg::test::message_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::minimize_search_test {
 namespace {
 
 Rows first_rows(std::size_t count) {
@@ -78,4 +78,4 @@ TEST_CASE("Rows are named in words") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::minimize_search_test

@@ -3,8 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::mismatch_test {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
@@ -149,3 +148,5 @@ TEST_CASE("A view fits if its storage includes its last byte, and an empty one a
     CHECK_FALSE(is_wrong({2}, {1}, 0, -1));
     CHECK_FALSE(is_wrong({2}, {1}, -9, 4));
 }
+
+}  // namespace aoti_dbg::mismatch_test

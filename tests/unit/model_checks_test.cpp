@@ -5,8 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/call_sites_fixture.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::model_checks_test {
 namespace {
 
 const char g_containers[2] = {};
@@ -87,3 +86,5 @@ TEST_CASE("A launch's pointers are the tensors that it passes, with the alignmen
     CHECK(pointers[1].alignment == 0);
     CHECK(checks.pointers_at(7).empty());
 }
+
+}  // namespace aoti_dbg::model_checks_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.hpp"
 
-using aoti_dbg::NamePatterns;
+namespace aoti_dbg::name_patterns_test {
 
 TEST_CASE("An empty list matches everything, even without a name") {
     for (const std::string text : {"", " ", ",", " , ,", "!", "! , !"}) {
@@ -67,3 +67,5 @@ TEST_CASE("Concatenated lists decide as one") {
     patterns.append(NamePatterns());
     CHECK(patterns == NamePatterns::globs("triton_*,!*_poi_*"));
 }
+
+}  // namespace aoti_dbg::name_patterns_test

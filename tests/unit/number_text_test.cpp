@@ -11,7 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::number_text_test {
 namespace {
 
 constexpr int kRounds = 200000;
@@ -190,4 +190,4 @@ TEST_CASE("Numbers are written alike in every locale") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::number_text_test

@@ -9,7 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shim_frame.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::op_arguments_test {
 namespace {
 
 using test::Frame;
@@ -144,4 +144,4 @@ TEST_CASE("What the op returns has its place, also before the call, unless it is
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::op_arguments_test

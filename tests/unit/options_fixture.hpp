@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/options.hpp"
+#include "tests/support/random.hpp"
 
 namespace aoti_dbg {
 
@@ -60,26 +61,5 @@ inline bool contains(std::string_view text, std::string_view part) {
 
 constexpr const char* kPytorchLevel = "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER";
 constexpr const char* kFilter = "AOT_INDUCTOR_FILTERED_KERNELS_TO_PRINT";
-
-/// xorshift64*, which gives the same numbers everywhere, unlike the distributions of <random>.
-class Random {
-  public:
-    explicit Random(std::uint64_t seed) : state_(seed * 2 + 1) {}
-
-    std::size_t below(std::size_t bound) {
-        state_ ^= state_ >> 12U;
-        state_ ^= state_ << 25U;
-        state_ ^= state_ >> 27U;
-        return bound == 0 ? 0 : static_cast<std::size_t>((state_ * 0x2545F4914F6CDD1DULL) >> 33U) % bound;
-    }
-    bool one_in(std::size_t times) { return below(times) == 0; }
-    template <typename List>
-    const auto& one_of(const List& list) {
-        return *(std::begin(list) + static_cast<std::ptrdiff_t>(below(std::size(list))));
-    }
-
-  private:
-    std::uint64_t state_;
-};
 
 }  // namespace aoti_dbg

@@ -7,7 +7,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/options_fixture.hpp"
 
-using namespace aoti_dbg;
+namespace aoti_dbg::options_fuzz_test {
+
 using namespace std::string_view_literals;
 
 namespace {
@@ -224,3 +225,5 @@ TEST_CASE("Values of a megabyte are read, and quoted in part") {
     }
     check({{"AOTI_DBG_" + std::string(1U << 20U, 'X'), "1"}}, {});
 }
+
+}  // namespace aoti_dbg::options_fuzz_test

@@ -5,8 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/options_fixture.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::options_test {
 namespace {
 
 Levels names() {
@@ -450,3 +449,5 @@ TEST_CASE("What contradicts --capture-on gets a complaint, and --capture-on appl
     CHECK(
         contradiction_in(sources_of({{"AOTI_DBG_KEEP", "first"}, {"AOTI_DBG_SAVE_ON", "finding"}})).empty());
 }
+
+}  // namespace aoti_dbg::options_test

@@ -11,7 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::package_fuzz_test {
 namespace {
 
 constexpr int kRounds = 20000;
@@ -119,4 +119,4 @@ TEST_CASE("The lexer's tokens lie in the text, in sequence, and end") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::package_fuzz_test

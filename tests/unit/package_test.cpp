@@ -14,7 +14,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::package_test {
 namespace {
 
 PackageInfo prototypes(const std::string& source) {
@@ -306,4 +306,4 @@ TEST_CASE("A wrapper source that prints names is recognized") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::package_test

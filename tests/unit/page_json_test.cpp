@@ -16,7 +16,7 @@
 #include "tests/support/run_program.hpp"
 #include "tests/unit/event_fixture.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::page_json_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -422,4 +422,4 @@ TEST_CASE("Any bytes make a page") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::page_json_test

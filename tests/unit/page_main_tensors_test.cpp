@@ -9,7 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::page_main_tensors_test {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -98,4 +98,4 @@ TEST_CASE("A tensor with NaN or Inf stands for the others") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::page_main_tensors_test

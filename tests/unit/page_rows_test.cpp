@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/event_fixture.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::page_rows_test {
 namespace {
 
 using test::HeldTensor;
@@ -266,4 +266,4 @@ TEST_CASE("Device times are added up by the call that launched the kernels") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::page_rows_test

@@ -7,8 +7,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::pattern_test {
 namespace {
 
 Environment environment_of(const std::map<std::string, std::string>& variables) {
@@ -78,3 +77,5 @@ TEST_CASE("A relative pattern keeps its place when the program changes its direc
     CHECK(anchored_pattern("%q{JOB}/x", "/here", environment) == "%q{JOB}/x");
     CHECK(anchored_pattern("%q{NAME}/x", "/here", environment) == "/here/%q{NAME}/x");
 }
+
+}  // namespace aoti_dbg::pattern_test

@@ -7,8 +7,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::plain_list_test {
 namespace {
 
 using List = PlainList<std::uint32_t>;
@@ -77,3 +76,5 @@ TEST_CASE("A moved list takes its elements along, and a cleared one keeps its me
     other.reserve(capacity + 1);
     CHECK(other.capacity() > capacity);
 }
+
+}  // namespace aoti_dbg::plain_list_test

@@ -9,8 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::private_folder_test {
 
 namespace fs = std::filesystem;
 
@@ -103,3 +102,5 @@ TEST_CASE("A folder is removed with its contents, and the targets of links stay"
     remove_private_folder((folder.path() / "link").c_str());
     CHECK(read_text(kept / "file") == "a");
 }
+
+}  // namespace aoti_dbg::test::private_folder_test

@@ -4,8 +4,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::process_file_test {
 namespace {
 
 ProcessFacts sample() {
@@ -76,3 +75,5 @@ TEST_CASE("A uuid is written in nvidia-smi's form") {
     CHECK(uuid_text(bytes, "NVIDIA H200") == "GPU-00112233-4455-6677-8899-aabbccddeeff");
     CHECK(uuid_text(bytes, "NVIDIA H200 MIG 1g.18gb") == "MIG-00112233-4455-6677-8899-aabbccddeeff");
 }
+
+}  // namespace aoti_dbg::process_file_test

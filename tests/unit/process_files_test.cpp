@@ -4,7 +4,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/run_program.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::process_files_test {
 namespace {
 
 void write_events(const std::filesystem::path& path, int pid) {
@@ -37,4 +37,4 @@ TEST_CASE("Links are not followed") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::process_files_test

@@ -10,7 +10,7 @@
 #include "tests/support/random.hpp"
 #include "tests/support/run_program.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::provenance_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -264,4 +264,4 @@ TEST_CASE("Any bytes are accepted") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::provenance_test

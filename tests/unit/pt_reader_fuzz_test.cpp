@@ -10,7 +10,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/pt_cases.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::pt_reader_fuzz_test {
 namespace {
 
 using namespace test;
@@ -178,4 +178,4 @@ TEST_CASE("Random bytes are read without harm") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::pt_reader_fuzz_test

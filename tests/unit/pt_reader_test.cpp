@@ -15,7 +15,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/pt_cases.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::pt_reader_test {
 namespace {
 
 using namespace test;
@@ -386,4 +386,4 @@ TEST_CASE("Pickles that use too much, or something that does not exist, are refu
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::pt_reader_test

@@ -10,7 +10,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/pt_cases.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::random_contents_test {
 namespace {
 
 using test::PtCase;
@@ -156,4 +156,4 @@ TEST_CASE("Bools keep the number of ones") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::random_contents_test

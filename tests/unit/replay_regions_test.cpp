@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::replay_regions_test {
 namespace {
 
 LaunchTensor tensor_at(std::uint64_t address, std::int64_t elements) {
@@ -54,4 +54,4 @@ TEST_CASE("A pointer to other memory reaches at most to the next tensor") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::replay_regions_test

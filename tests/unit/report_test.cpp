@@ -20,9 +20,7 @@
 #include "tests/support/run_program.hpp"
 #include "tests/unit/shim_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::report_test {
 namespace {
 
 std::unique_ptr<LineLog> open_log(const std::string& path) {
@@ -224,3 +222,5 @@ TEST_CASE("The output folder is closed to others, and latest points at it") {
     CHECK(of_child.value() == made.value() + "/worker-7");
     CHECK(std::filesystem::equivalent(folder.path() / "aoti_dbg/latest", made.value()));
 }
+
+}  // namespace aoti_dbg::test::report_test

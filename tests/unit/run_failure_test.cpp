@@ -8,9 +8,7 @@
 #include "tests/support/tensor_shop.hpp"
 #include "tests/unit/shim_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::run_failure_test {
 namespace {
 
 using Run = std::int32_t(void* container, void** inputs, std::size_t input_count, void** outputs,
@@ -104,3 +102,5 @@ TEST_CASE("Outside of a run there is nothing to fail") {
     CHECK_FALSE(fail_run(*state, without_frame));
     CHECK(run_with({false, 3}, 1).code == 3);
 }
+
+}  // namespace aoti_dbg::test::run_failure_test

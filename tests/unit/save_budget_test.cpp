@@ -3,7 +3,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
+namespace aoti_dbg::save_budget_test {
+
 using Answer = SaveBudget::Answer;
 
 namespace {
@@ -97,3 +98,5 @@ TEST_CASE("The disk is checked again after a while, and sooner if room is short"
     budget.note_removed(100);
     CHECK(budget.wants_look(3000));
 }
+
+}  // namespace aoti_dbg::save_budget_test

@@ -3,8 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::saved_contents_test {
 namespace {
 
 ContentKey key(std::uint64_t number) {
@@ -59,3 +58,5 @@ TEST_CASE("The same bytes in another layout, or of another length, are another c
     CHECK(contents.find(key(1))->path == "b");
     CHECK(contents.size() == 1);
 }
+
+}  // namespace aoti_dbg::saved_contents_test

@@ -11,8 +11,8 @@
 #include "shim/save/tensor_writers.hpp"
 #include "tests/unit/saver_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::saver_soak_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -277,3 +277,5 @@ TEST_CASE("A tensor whose next bytes are ready continues before later tensors") 
     CHECK(two.writers->finish(kLong));
     CHECK(two.order == std::vector<char>{'1', '2'});
 }
+
+}  // namespace aoti_dbg::test::saver_soak_test

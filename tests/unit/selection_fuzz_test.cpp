@@ -10,8 +10,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/options_fixture.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::selection_fuzz_test {
 namespace {
 
 constexpr std::uint64_t kOptionSets = 4000;
@@ -421,3 +420,5 @@ TEST_CASE("Random globs match what the slow matcher matches") {
     }
     CHECK(matches > 2500);
 }
+
+}  // namespace aoti_dbg::selection_fuzz_test

@@ -7,8 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/options_fixture.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::selection_test {
 namespace {
 
 struct Kernel {
@@ -237,3 +236,5 @@ TEST_CASE("A treatment gives the same answer, computed once per name") {
     CHECK_FALSE(treatment.wants(std::nullopt, std::nullopt));
     CHECK(treatment.sides == Selected{Levels{true, false, false}, Levels{}});
 }
+
+}  // namespace aoti_dbg::selection_test

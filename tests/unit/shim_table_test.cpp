@@ -9,7 +9,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::shim_table_test {
 namespace {
 
 constexpr ShimRow<std::string_view> kAll[] = {
@@ -173,4 +173,4 @@ TEST_CASE("Kinds: ops, the two routes of custom ops, and bookkeeping") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::shim_table_test

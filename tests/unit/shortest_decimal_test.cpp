@@ -12,8 +12,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::shortest_decimal_test {
 namespace {
 
 template <typename Float>
@@ -123,3 +122,5 @@ TEST_CASE("Random numbers have the digits of std::to_chars") {
     CHECK(of_usual.shortest < kNumbers / 100);
     CHECK(of_usual.general < kNumbers / 20);
 }
+
+}  // namespace aoti_dbg::shortest_decimal_test

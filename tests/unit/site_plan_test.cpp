@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::site_plan_test {
 namespace {
 
 CallSite kernel_on(std::string tensor, std::string parameter, SiteKind kind = SiteKind::cpp) {
@@ -217,4 +217,4 @@ TEST_CASE("The layout of a constant is fixed") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::site_plan_test

@@ -10,9 +10,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/shim_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::skipped_runs_test {
 namespace {
 
 /// The work of the innermost run.
@@ -180,3 +178,5 @@ TEST_CASE("Another thread inspects a run of its own first") {
     std::thread([&] { program.run([&] { first = in_skipped_run(); }); }).join();
     CHECK_FALSE(first);
 }
+
+}  // namespace aoti_dbg::test::skipped_runs_test

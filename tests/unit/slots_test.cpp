@@ -6,9 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/shim_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::slots_test {
 namespace {
 
 int one() {
@@ -82,3 +80,5 @@ TEST_CASE("A full pool leaves functions unhooked, and retired slots are reused")
     CHECK(call(reused) == 2);
     CHECK(core().printed().find("before_launch: one_more") != std::string::npos);
 }
+
+}  // namespace aoti_dbg::test::slots_test

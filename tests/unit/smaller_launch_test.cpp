@@ -6,7 +6,7 @@
 #include "cli/replay/smaller_contents.hpp"
 #include "tests/unit/bundle_fixture.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::smaller_launch_test {
 namespace {
 
 using namespace test;
@@ -137,4 +137,4 @@ TEST_CASE("A smaller launch may have other code") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::smaller_launch_test

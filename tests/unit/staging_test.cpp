@@ -12,8 +12,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::staging_test {
 namespace {
 
 constexpr std::uint64_t kBytes = std::uint64_t{1} << 20U;
@@ -163,3 +162,5 @@ TEST_CASE("A waiting caller continues when a piece is returned, and many threads
         thread.join();
     CHECK(wrong == 0);
 }
+
+}  // namespace aoti_dbg::staging_test

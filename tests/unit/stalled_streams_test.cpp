@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::test {
+namespace aoti_dbg::test::stalled_streams_test {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -99,4 +99,4 @@ TEST_CASE("A context that may be gone has no due stream, and its stalled time is
 }
 
 }  // namespace
-}  // namespace aoti_dbg::test
+}  // namespace aoti_dbg::test::stalled_streams_test

@@ -7,8 +7,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::statistics_text_test {
 namespace {
 
 Number number_of(DType dtype, std::uint64_t bits) {
@@ -93,3 +92,5 @@ TEST_CASE("Kept texts are those of the same statistics") {
     }
     CHECK(kept.lines({}).empty());
 }
+
+}  // namespace aoti_dbg::statistics_text_test

@@ -11,7 +11,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/stats_judge.hpp"
 
-using namespace aoti_dbg;
+namespace aoti_dbg::stats_cpu_test {
+
 using namespace stats_fixture;
 
 namespace {
@@ -26,7 +27,7 @@ std::vector<const BlockKernels*> all_kernels() {
 }
 
 /// Measures random ranges and merges them in random order and grouping.
-TensorStatistics measure_in_pieces(const Sample& sample, Requested requested, Random& random) {
+TensorStatistics measure_in_pieces(const Sample& sample, Requested requested, Engine& random) {
     const std::uint64_t count = element_count(sample.sizes);
     std::vector<std::uint64_t> borders{0, count};
     for (std::uint64_t i = below(random, 6); i > 0; --i)
@@ -63,7 +64,7 @@ std::uint64_t hash_of(const Sample& sample) {
 
 TEST_CASE("A tensor with PyTorch's conjugate or negative bit has statistics and hash of the resolved one") {
     const MathBits all[] = {{true, false}, {false, true}, {true, true}};
-    Random random(14);
+    Engine random(14);
     for (const DType dtype : {DType::complex32, DType::complex64, DType::complex128, DType::float64,
                               DType::float32, DType::float16, DType::bfloat16}) {
         for (const MathBits bits : all) {
@@ -137,7 +138,7 @@ TEST_CASE("The first NaN is the place of minimum and maximum, as in torch") {
 }
 
 TEST_CASE("Every dtype, layout and content agrees with the naive reference, whole and in pieces") {
-    Random random(1);
+    Engine random(1);
     for (std::uint32_t number = 0; number < kDTypes; ++number)
         for (int shape = 0; shape < kShapes; ++shape)
             for (int content = 0; content < kContents; ++content) {
@@ -197,7 +198,7 @@ TEST_CASE("Integers beyond 2^53 keep their last bit") {
 }
 
 TEST_CASE("A large offset costs mean and standard deviation no digits, whatever the split") {
-    Random random(7);
+    Engine random(7);
     std::normal_distribution<double> normal;
     std::vector<float> values(1U << 20U);
     for (float& value : values)
@@ -209,7 +210,7 @@ TEST_CASE("A large offset costs mean and standard deviation no digits, whatever 
 }
 
 TEST_CASE("A hash is the same in every layout and another after any change") {
-    Random random(3);
+    Engine random(3);
     for (std::uint32_t number = 0; number < kDTypes; ++number)
         for (int round = 0; round < 12; ++round) {
             const Sample sample =
@@ -308,7 +309,7 @@ TEST_CASE("All compiled variants of the loops agree on every float16") {
 }
 
 TEST_CASE("All compiled variants of the loops agree on every byte of the float8 and float4 kinds") {
-    Random random(4);
+    Engine random(4);
     for (const DType dtype : kByteFloats)
         for (const Sample& sample : all_bytes_laid_out(dtype, random))
             for (const BlockKernels* kernels : all_kernels())
@@ -355,3 +356,5 @@ TEST_CASE(
     pair.sizes = {1};
     CHECK(measure(pair.view(), kEverything).real.all.standard_deviation == std::sqrt(15.125));
 }
+
+}  // namespace aoti_dbg::stats_cpu_test

@@ -4,7 +4,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/stats_samples.hpp"
 
-using namespace aoti_dbg;
+namespace aoti_dbg::stats_decode_test {
+
 using stats_fixture::float_value;
 
 namespace {
@@ -68,3 +69,5 @@ TEST_CASE("Every byte of float4_e2m1fn_x2 decodes to its two numbers, the low bi
         }
     }
 }
+
+}  // namespace aoti_dbg::stats_decode_test

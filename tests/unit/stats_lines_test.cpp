@@ -9,8 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::stats_lines_test {
 namespace {
 
 constexpr std::uint32_t kSequence = 9;
@@ -171,3 +170,5 @@ TEST_CASE("Moments near the end of double's range, and of one far outlier, are c
     CHECK(near.mean == 1e10 + 1);
     CHECK(near.m2 == 20);
 }
+
+}  // namespace aoti_dbg::stats_lines_test

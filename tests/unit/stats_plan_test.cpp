@@ -8,7 +8,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/stats_judge.hpp"
 
-using namespace aoti_dbg;
+namespace aoti_dbg::stats_plan_test {
+
 using namespace stats_fixture;
 
 namespace {
@@ -39,7 +40,7 @@ TEST_CASE("A small tensor is spread over blocks, and a large one fills the devic
 }
 
 TEST_CASE("No tensor gets more blocks than the device can run at once, whatever the device") {
-    Random random(5);
+    Engine random(5);
     for (int round = 0; round < 300; ++round) {
         const DeviceLimits limits{1 + static_cast<std::uint32_t>(below(random, 200)), 4};
         const std::uint32_t blocks =
@@ -159,3 +160,5 @@ TEST_CASE("Device code is a fatbin, or does not exist") {
         CHECK(reinterpret_cast<std::uintptr_t>(code.fatbin.data()) % 16 == 0);
     }
 }
+
+}  // namespace aoti_dbg::stats_plan_test

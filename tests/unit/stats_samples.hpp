@@ -19,10 +19,10 @@
 namespace stats_fixture {
 
 using namespace aoti_dbg;
-using Random = std::mt19937_64;
+using Engine = std::mt19937_64;
 __extension__ using Int128 = __int128;
 
-inline std::uint64_t below(Random& random, std::uint64_t bound) {
+inline std::uint64_t below(Engine& random, std::uint64_t bound) {
     return random() % bound;
 }
 
@@ -150,7 +150,7 @@ inline std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64
 }
 
 /// Sizes and strides, with at most about `largest` elements.
-inline void make_layout(Sample& sample, Shape shape, std::uint64_t largest, Random& random) {
+inline void make_layout(Sample& sample, Shape shape, std::uint64_t largest, Engine& random) {
     const std::uint64_t rank = shape == Shape::contiguous ? below(random, 4) : below(random, 12) + 1;
     std::uint64_t left = largest;
     sample.sizes.clear();
@@ -261,7 +261,7 @@ inline constexpr std::uint64_t kSpecials[] = {0,
                                               0x8000000000000000,
                                               0x3ff0000000000000};
 
-inline void fill_float(DType dtype, unsigned char* to, Content content, double constant, Random& random) {
+inline void fill_float(DType dtype, unsigned char* to, Content content, double constant, Engine& random) {
     std::normal_distribution<double> normal;
     const std::uint64_t bits = random();
     const std::uint32_t bytes = element_size(dtype);
@@ -296,7 +296,7 @@ inline void fill_float(DType dtype, unsigned char* to, Content content, double c
 }
 
 inline void fill_integer(DType dtype, unsigned char* to, Content content, std::uint64_t constant,
-                         Random& random) {
+                         Engine& random) {
     const std::uint32_t bytes = element_size(dtype);
     std::uint64_t bits = random();
     const std::uint64_t top = 1ULL << (8 * bytes - 1);
@@ -309,7 +309,7 @@ inline void fill_integer(DType dtype, unsigned char* to, Content content, std::u
     std::memcpy(to, &bits, bytes);
 }
 
-inline void fill(Sample& sample, Content content, Random& random) {
+inline void fill(Sample& sample, Content content, Engine& random) {
     const DType part = part_dtype(sample.dtype);
     const std::uint32_t bytes = element_size(part);
     const double constant = below(random, 3) == 0 ? 0.0 : static_cast<double>(below(random, 100)) - 50;
@@ -322,7 +322,7 @@ inline void fill(Sample& sample, Content content, Random& random) {
     }
 }
 
-inline Sample make_sample(DType dtype, Shape shape, Content content, std::uint64_t largest, Random& random) {
+inline Sample make_sample(DType dtype, Shape shape, Content content, std::uint64_t largest, Engine& random) {
     Sample sample;
     sample.dtype = dtype;
     make_layout(sample, shape, largest, random);
@@ -339,7 +339,7 @@ inline Sample make_sample(DType dtype, Shape shape, Content content, std::uint64
 }
 
 /// The same elements in another layout, with other bytes in between.
-inline Sample laid_out_anew(const Sample& from, Random& random) {
+inline Sample laid_out_anew(const Sample& from, Engine& random) {
     Sample sample = from;
     std::vector<std::size_t> order(from.sizes.size());
     for (std::size_t d = 0; d < order.size(); ++d)
@@ -377,7 +377,7 @@ inline constexpr DType kByteFloats[] = {DType::float8_e4m3fn,   DType::float8_e5
                                         DType::float8_e8m0fnu,  DType::float4_e2m1fn_x2};
 
 /// all_bytes() in each place and layout that the code treats differently.
-inline std::vector<Sample> all_bytes_laid_out(DType dtype, Random& random) {
+inline std::vector<Sample> all_bytes_laid_out(DType dtype, Engine& random) {
     std::vector<Sample> samples{all_bytes(dtype)};
     Sample unaligned = samples[0];
     unaligned.first = 1;

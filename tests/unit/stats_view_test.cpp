@@ -5,7 +5,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/stats_samples.hpp"
 
-using namespace aoti_dbg;
+namespace aoti_dbg::stats_view_test {
+
 using namespace stats_fixture;
 
 namespace {
@@ -57,7 +58,7 @@ TEST_CASE("In memory order a transposed tensor is contiguous and repetitions com
 }
 
 TEST_CASE("Collapsing keeps the order of elements, memory order keeps the elements") {
-    Random random(20);
+    Engine random(20);
     for (int round = 0; round < 2000; ++round) {
         Sample sample;
         make_layout(sample, static_cast<Shape>(below(random, kShapes)), 300, random);
@@ -75,7 +76,7 @@ TEST_CASE("Collapsing keeps the order of elements, memory order keeps the elemen
 }
 
 TEST_CASE("A walk from any start in any steps reads the elements in order") {
-    Random random(21);
+    Engine random(21);
     for (int round = 0; round < 500; ++round) {
         Sample sample = make_sample(DType::uint32, static_cast<Shape>(below(random, kShapes)),
                                     Content::any_bits, 300, random);
@@ -97,3 +98,5 @@ TEST_CASE("A walk from any start in any steps reads the elements in order") {
         }
     }
 }
+
+}  // namespace aoti_dbg::stats_view_test

@@ -9,7 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::stream_order_test {
 namespace {
 
 using Kind = StreamOrder::Kind;
@@ -336,4 +336,4 @@ TEST_CASE("Random programs have their first race where the reference sees it, or
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::stream_order_test

@@ -3,8 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::suppressions_test {
 namespace {
 
 Suppressions list(const std::string& text) {
@@ -81,3 +80,5 @@ TEST_CASE("An entry with a slash is a file, and a relative one gets a folder in 
     CHECK(anchored_suppressions("g<a, b>, x/known.txt , /etc/known", "/home") ==
           "g<a, b>,/home/x/known.txt,/etc/known");
 }
+
+}  // namespace aoti_dbg::suppressions_test

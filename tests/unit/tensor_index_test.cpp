@@ -13,8 +13,8 @@
 #include "shim/record/written_bytes.hpp"
 #include "tests/unit/saver_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::tensor_index_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -178,3 +178,5 @@ TEST_CASE("A reader finds a whole index at every moment, while it is compacted r
     CHECK(read > 1);
     CHECK(most < 10 * place.line_bytes);
 }
+
+}  // namespace aoti_dbg::test::tensor_index_test

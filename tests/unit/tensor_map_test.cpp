@@ -11,8 +11,8 @@
 #include "tests/support/run_program.hpp"
 #include "triage/judge/memory_words.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::tensor_map_test {
+
 using tensors::End;
 using tensors::FileHeader;
 using tensors::Origin;
@@ -263,3 +263,5 @@ TEST_CASE("Threads that write at once lose nothing") {
     CHECK(std::all_of(map.value().slots.begin(), map.value().slots.end(),
                       [](const Slot& slot) { return slot.ended == slot.number; }));
 }
+
+}  // namespace aoti_dbg::test::tensor_map_test

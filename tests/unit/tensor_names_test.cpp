@@ -7,8 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-using namespace aoti_dbg;
-
+namespace aoti_dbg::tensor_names_test {
 namespace {
 
 std::string stem(std::string_view kernel, std::string_view label, std::string_view device = "cuda:0",
@@ -143,3 +142,5 @@ TEST_CASE("Names are PyTorch's, in folders that sort by run and call") {
     place.sequence = 123;
     CHECK(folder_of(place) == "outside/seq0000000123");
 }
+
+}  // namespace aoti_dbg::tensor_names_test

@@ -14,9 +14,7 @@
 #include "tests/support/in_child.hpp"
 #include "tests/unit/saver_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::tensor_parts_test {
 namespace {
 
 constexpr std::uint32_t kLong = 60000;
@@ -326,3 +324,5 @@ TEST_CASE("While runs are removed, a kept one loses nothing, although all share 
     CHECK(files.begin()->rfind("run0011/", 0) == 0);
     CHECK(read_text(out.path() / "tensors" / *files.begin()) == file_of(sample_of(0, 0, 1, kLarge)));
 }
+
+}  // namespace aoti_dbg::test::tensor_parts_test

@@ -8,8 +8,8 @@
 #include "tests/unit/failing_calls.hpp"
 #include "tests/unit/saver_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::tensor_saver_faults_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -231,3 +231,5 @@ TEST_CASE("Without links an equal tensor has a name in the index, and costs noth
     CHECK(tensors_in(out.path() / "tensors").size() == 1);
     g_fault = {};
 }
+
+}  // namespace aoti_dbg::test::tensor_saver_faults_test

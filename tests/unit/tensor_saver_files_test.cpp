@@ -11,8 +11,8 @@
 
 #include "tests/unit/saver_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::tensor_saver_files_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -321,3 +321,5 @@ TEST_CASE("A line of the index identifies the tensor and has its known facts") {
     CHECK(line.find(R"("label":"buf0","position":2,"dtype":"float32","sizes":[16],"strides":[1],)"
                     R"("storage_offset":0,"storage_bytes":64,"device":"cuda:0",)") != std::string::npos);
 }
+
+}  // namespace aoti_dbg::test::tensor_saver_files_test

@@ -7,8 +7,8 @@
 
 #include "tests/unit/saver_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::tensor_saver_runs_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -132,3 +132,5 @@ TEST_CASE("The index has the size of a tensor's storage, and the part of it in t
     const std::string line = read_index(saving.saver().index_path()).files.at(job.path());
     CHECK(line.find(R"("storage_bytes":4096,"saved_storage_bytes":64,)") != std::string::npos);
 }
+
+}  // namespace aoti_dbg::test::tensor_saver_runs_test

@@ -11,8 +11,8 @@
 #include "tests/support/in_child.hpp"
 #include "tests/unit/saver_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::tensor_saver_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -335,3 +335,5 @@ TEST_CASE("A run's folder that was replaced by a link is not emptied through it"
     CHECK(tensors_in(elsewhere.path()).size() == 1);
     CHECK(saving.said.size() == 1);
 }
+
+}  // namespace aoti_dbg::test::tensor_saver_test

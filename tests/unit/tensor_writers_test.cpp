@@ -13,8 +13,8 @@
 #include "tests/support/in_child.hpp"
 #include "tests/unit/saver_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
+namespace aoti_dbg::test::tensor_writers_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -439,3 +439,5 @@ TEST_CASE("The options determine where tensors go") {
     options.torch_save_dir = "/data";
     CHECK(saving_settings(options, "/out", "/here", header).place.flat == "/data");
 }
+
+}  // namespace aoti_dbg::test::tensor_writers_test

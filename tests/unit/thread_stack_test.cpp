@@ -10,7 +10,7 @@
 #include "tests/support/catch.hpp"
 #include "triage/gather/caller_names.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::thread_stack_test {
 namespace {
 
 using Code = std::array<unsigned char, 7>;
@@ -101,4 +101,4 @@ TEST_CASE("A caller without a name keeps its place, and our own library is left 
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::thread_stack_test

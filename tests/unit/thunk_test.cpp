@@ -12,9 +12,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/shim_fixture.hpp"
 
-using namespace aoti_dbg;
-using namespace aoti_dbg::test;
-
+namespace aoti_dbg::test::thunk_test {
 namespace {
 
 template <std::size_t>
@@ -208,3 +206,5 @@ TEST_CASE("Two stubs before the same function under the same name are one") {
     CHECK(is_stub(reinterpret_cast<void*>(one)));
     CHECK_FALSE(is_stub(reinterpret_cast<void*>(&throwing)));
 }
+
+}  // namespace aoti_dbg::test::thunk_test

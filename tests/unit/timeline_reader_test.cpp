@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::timeline_reader_test {
 namespace {
 
 ByteSource source_of(const std::string& text) {
@@ -128,4 +128,4 @@ TEST_CASE("Any bytes are read without harm") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::timeline_reader_test

@@ -18,7 +18,7 @@
 #include "tests/support/in_child.hpp"
 #include "tests/support/run_program.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::timeline_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -331,4 +331,4 @@ TEST_CASE("A thread takes over the log of one that ended long ago") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::timeline_test

@@ -16,7 +16,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg::compare {
+namespace aoti_dbg::compare::tolerance_test {
 namespace {
 
 constexpr std::array kFloats = {DType::float64, DType::float32, DType::float16, DType::bfloat16,
@@ -210,4 +210,4 @@ TEST_CASE("A write between the bytes of a difference does not remove it") {
     CHECK(memory.is_different_since(first, 0));
 }
 
-}  // namespace aoti_dbg::compare
+}  // namespace aoti_dbg::compare::tolerance_test

@@ -9,7 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::trace_fuzz_test {
 namespace {
 
 const std::vector<std::string> kLines = {
@@ -150,4 +150,4 @@ TEST_CASE("Spans in any order, of any length, do not overlap on a track") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::trace_fuzz_test

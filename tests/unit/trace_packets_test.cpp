@@ -10,7 +10,7 @@
 #include "cli/trace/proto_writer.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg::cli {
+namespace aoti_dbg::cli::trace_packets_test {
 namespace {
 
 /// A reader of protobuf that shares nothing with the writer.
@@ -214,4 +214,4 @@ TEST_CASE("A name that a group already has gets a number") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg::cli
+}  // namespace aoti_dbg::cli::trace_packets_test

@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/call_sites_fixture.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::triton_helper_test {
 namespace {
 
 TEST_CASE("A helper function does not hide its kernel's signature; a kernel without one may write anything") {
@@ -116,4 +116,4 @@ TEST_CASE("A C++ wrapper of torch.compile is read; its inputs have the names of 
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::triton_helper_test

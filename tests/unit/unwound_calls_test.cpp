@@ -4,7 +4,7 @@
 #include "shim/calls/thread_state.hpp"
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::unwound_calls_test {
 namespace {
 
 constexpr std::uint64_t kMark = 7;
@@ -87,4 +87,4 @@ TEST_CASE("An unwound call is counted and no longer open") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::unwound_calls_test

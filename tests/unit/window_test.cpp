@@ -6,9 +6,7 @@
 
 #include "tests/support/catch.hpp"
 
-using aoti_dbg::parse_window;
-using aoti_dbg::Window;
-
+namespace aoti_dbg::window_test {
 namespace {
 
 Window window(std::string_view text) {
@@ -72,3 +70,5 @@ TEST_CASE("A slice without numbers has everything") {
     CHECK(window("::").holds_everything());
     CHECK(window("0::1").holds_everything());
 }
+
+}  // namespace aoti_dbg::window_test

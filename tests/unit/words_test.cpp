@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace aoti_dbg {
+namespace aoti_dbg::words_test {
 namespace {
 
 constexpr std::uint64_t kKiB = 1024;
@@ -49,4 +49,4 @@ TEST_CASE("Words are joined with a separator between them, not around") {
 }
 
 }  // namespace
-}  // namespace aoti_dbg
+}  // namespace aoti_dbg::words_test
