@@ -34,7 +34,8 @@ struct Thread {
         const auto found = lines.find(record.seq);
         return found == lines.end() ? 0 : found->second;
     }
-    /// Returns how many older records the ring has overwritten. A killed thread may leave one that is not complete.
+    /// Returns how many older records the ring has overwritten. A killed thread may leave one that is not
+    /// complete.
     [[nodiscard]] std::uint64_t overwritten() const {
         return written > records.size() + 1 ? written - records.size() : 0;
     }
