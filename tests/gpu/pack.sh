@@ -1,5 +1,5 @@
 # Gathers from a build what scripts/gpu-check needs on a machine that cannot build. Sourced by it.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 
 # Programs and libraries without debug information, which would be most of their size.
 carry() {
