@@ -68,6 +68,17 @@ target_link_libraries(aoti_dbg_flags INTERFACE Threads::Threads)
 
 include(aoti_dbg_precompiled)
 
+# The compilers need about half the time for several files as one. So the names in the anonymous namespaces of a
+# library differ. Without this option, a build finds includes that a file lacks.
+option(AOTI_DBG_TOGETHER "Compile several source files as one" ON)
+function(aoti_dbg_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${AOTI_DBG_TOGETHER} UNITY_BUILD_BATCH_SIZE 10)
+  if(AOTI_DBG_TOGETHER)
+    # g++ warns of such a member only outside the main source file.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 # aoti_dbg_library(NAME base SOURCES a.cpp RARE_SOURCES b.cpp LINK aoti_dbg_config ...)
 # Declares one static library per folder, aoti_dbg_<NAME>. Includes start at the root: "base/status.hpp".
 # RARE_SOURCES: code that runs once or seldom. It is optimized less, which halves the time to compile it.
@@ -77,10 +88,12 @@ function(aoti_dbg_library)
   add_library(${target} STATIC ${ARG_SOURCES})
   target_link_libraries(${target} PUBLIC aoti_dbg_flags ${ARG_LINK})
   aoti_dbg_precompiled(${target} fast)
+  aoti_dbg_together(${target})
   if(ARG_RARE_SOURCES)
     add_library(${target}_rare OBJECT ${ARG_RARE_SOURCES})
     target_link_libraries(${target}_rare PRIVATE aoti_dbg_flags aoti_dbg_rare ${ARG_LINK})
     aoti_dbg_precompiled(${target}_rare rare)
+    aoti_dbg_together(${target}_rare)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_rare>)
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   endif()

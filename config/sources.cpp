@@ -23,7 +23,7 @@ Status cannot_use(const std::string& path, const char* why) {
     return Status::error("cannot use " + path + ": " + why);
 }
 
-Result<std::string> read_file(const std::string& path) {
+Result<std::string> read_small_file(const std::string& path) {
     const ErrnoKeeper keeper;
     const Descriptor file = open_to_read(path);
     if (file.number() < 0) return file_failure("cannot open", path, errno);
@@ -60,7 +60,7 @@ std::vector<std::string> our_variables() {
 }  // namespace
 
 Sources process_sources() {
-    return {[](const char* name) -> const char* { return getenv(name); }, our_variables(), read_file};
+    return {[](const char* name) -> const char* { return getenv(name); }, our_variables(), read_small_file};
 }
 
 }  // namespace aoti_dbg

@@ -14,9 +14,9 @@
 namespace aoti_dbg::gpu {
 namespace {
 
-class Finder {
+class FaultFinder {
   public:
-    Finder(const GpuDump& dump, const CodeMap& code) : dump_(dump), code_(code) {
+    FaultFinder(const GpuDump& dump, const CodeMap& code) : dump_(dump), code_(code) {
         for (Index i = 0; i < dump.grids.size(); ++i)
             grids_.emplace(std::make_pair(dump.grids[i].device, dump.grids[i].id), i);
     }
@@ -204,7 +204,7 @@ std::vector<SourceLine> source_lines(const GpuDump& dump, const CodePlace& place
 }
 
 std::vector<Fault> faults(const GpuDump& dump, const CodeMap& code) {
-    return Finder(dump, code).find();
+    return FaultFinder(dump, code).find();
 }
 
 }  // namespace aoti_dbg::gpu

@@ -13,9 +13,9 @@
 namespace aoti_dbg::gpu {
 namespace {
 
-class Finder {
+class RunningFinder {
   public:
-    Finder(const GpuDump& dump, const CodeMap& code) : dump_(dump), code_(code) {}
+    RunningFinder(const GpuDump& dump, const CodeMap& code) : dump_(dump), code_(code) {}
 
     std::vector<Running> find() {
         for (Index warp = 0; warp < dump_.warps.size(); ++warp)
@@ -115,7 +115,7 @@ class Finder {
 }  // namespace
 
 std::vector<Running> running(const GpuDump& dump, const CodeMap& code) {
-    return Finder(dump, code).find();
+    return RunningFinder(dump, code).find();
 }
 
 }  // namespace aoti_dbg::gpu

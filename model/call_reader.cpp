@@ -7,7 +7,7 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::string_view kDtype = "cached_torch_dtype_";
+constexpr std::string_view kCachedDtype = "cached_torch_dtype_";
 
 /// Reads [a, b, c] after `title` in a comment.
 void read_list(std::string_view comment, std::string_view title, Keeper& keeper,
@@ -93,7 +93,7 @@ bool CallReader::see_bookkeeping(const Statement& statement, const Callee& calle
     if (callee.name.starts_with("aoti_torch_empty_strided") && parts.size() == 7) {
         memory_.allocate(Variables::without_handle(made),
                          {{},
-                          spelled(statement, parts[3], kDtype),
+                          spelled(statement, parts[3], kCachedDtype),
                           spelled(statement, parts[4], "cached_torch_device_type_"),
                           spelled(statement, parts[1]),
                           spelled(statement, parts[2]),
@@ -104,7 +104,7 @@ bool CallReader::see_bookkeeping(const Statement& statement, const Callee& calle
     }
     if (callee.name == "aoti_torch__alloc_from_pool" && parts.size() == 7) {
         const Allocation piece = {{},
-                                  spelled(statement, parts[2], kDtype),
+                                  spelled(statement, parts[2], kCachedDtype),
                                   {},
                                   spelled(statement, parts[4]),
                                   spelled(statement, parts[5]),
@@ -230,7 +230,7 @@ void CallReader::see_view_dtype(const Statement& statement, const Parts& parts, 
     if (parts.size() != 3 || site.arguments.size() != 3 || site.arguments[0].tensors.empty()) return;
     TensorName seen = site.arguments[0].tensors[0];
     if (!seen.view) seen.view.emplace();
-    seen.view->dtype = spelled(statement, parts[1], kDtype);
+    seen.view->dtype = spelled(statement, parts[1], kCachedDtype);
     site.arguments[2].kind = ArgumentKind::tensor;
     site.arguments[2].role = Role::writes;
     site.arguments[2].tensors = {seen};

@@ -12,7 +12,7 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::string_view kFunction = "check_input_";
-constexpr std::string_view kDtype = "aoti_torch_dtype_";
+constexpr std::string_view kDtypePrefix = "aoti_torch_dtype_";
 constexpr std::size_t kMostDimensions = 64;  // PyTorch's limit
 
 /// Parses 12 or 12L. Returns nothing for other text or a number that does not fit.
@@ -90,8 +90,8 @@ void InputGuardReader::see_declaration(const Statement& statement) {
     }
     if (!statement[0].is_word("int32_t") || !statement[2].is('=')) return;
     const Token& value = statement[3];
-    if (is_about(statement[1].text, "_expected_dtype") && value.text.starts_with(kDtype))
-        guard.dtype = keeper_.keep(value.text.substr(kDtype.size()));
+    if (is_about(statement[1].text, "_expected_dtype") && value.text.starts_with(kDtypePrefix))
+        guard.dtype = keeper_.keep(value.text.substr(kDtypePrefix.size()));
     if (is_about(statement[1].text, "_expected_device_type")) guard.device_type = number_of(value);
 }
 

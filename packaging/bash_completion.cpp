@@ -6,7 +6,7 @@
 namespace aoti_dbg::packaging {
 namespace {
 
-constexpr const char* kOpening =
+constexpr const char* kBashOpening =
     R"bash(# Completion of aoti-dbg for bash. Generated from the declarations of the commands. Do not edit.
 # shellcheck shell=bash disable=SC2207
 
@@ -122,7 +122,7 @@ std::string bash_completion(const Description& description) {
         commands.push_back(command.name);
         if (command.starts_program) starters.push_back(command.name);
     }
-    return kOpening + ("_aoti_dbg_commands=" + shell_quoted(joined(commands, " "))) +
+    return kBashOpening + ("_aoti_dbg_commands=" + shell_quoted(joined(commands, " "))) +
            "\n# These start a program with its own arguments.\n_aoti_dbg_starters=" +
            shell_quoted(joined(starters, " ")) + "\n\n" +
            name_function("_aoti_dbg_flags", description, all_names) +

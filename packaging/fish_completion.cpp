@@ -5,12 +5,12 @@
 namespace aoti_dbg::packaging {
 namespace {
 
-constexpr const char* kOpening =
+constexpr const char* kFishOpening =
     R"(# Completion of aoti-dbg for fish. Generated from the declarations of the commands. Do not edit.
 
 )";
 
-constexpr const char* kFunctions = R"(
+constexpr const char* kFishFunctions = R"(
 # Succeeds if the command is $argv[1], or if no command is given yet.
 function __aoti_dbg_command
     set -l words (commandline -opc)
@@ -115,11 +115,11 @@ std::string command_lines(const DescribedCommand& command) {
 }  // namespace
 
 std::string fish_completion(const Description& description) {
-    std::string text = kOpening;
+    std::string text = kFishOpening;
     for (const DescribedCommand& command : description.commands)
         if (command.starts_program)
             text += "set -g __aoti_dbg_valued " + joined(names_with_value(command), " ") + "\n";
-    text += kFunctions;
+    text += kFishFunctions;
     for (const DescribedOption& option : description.general.options)
         text += option_line(option, "__aoti_dbg_command");
     for (const DescribedCommand& command : description.commands)

@@ -5,7 +5,7 @@
 namespace aoti_dbg::packaging {
 namespace {
 
-constexpr const char* kOpening =
+constexpr const char* kZshOpening =
     R"(#compdef aoti-dbg
 # Completion of aoti-dbg for zsh. Generated from the declarations of the commands. Do not edit.
 
@@ -91,7 +91,7 @@ std::string commands_function(const Description& description) {
 }  // namespace
 
 std::string zsh_completion(const Description& description) {
-    std::string text = kOpening;
+    std::string text = kZshOpening;
     for (const DescribedCommand& command : description.commands)
         text += command_function(command);
     text += commands_function(description);

@@ -17,7 +17,7 @@ using allocations::Slot;
 using allocations::Way;
 
 // The library's own map takes 3 MiB.
-constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28U;
+constexpr std::uint64_t kLargestMap = std::uint64_t{1} << 28U;
 
 bool holds(const Slot& slot, std::uint64_t address) {
     return address >= slot.address && address - slot.address < slot.bytes;
@@ -159,7 +159,7 @@ Result<AllocationMap> parse_allocation_map(std::string_view bytes) {
 }
 
 Result<AllocationMap> read_allocation_map(const std::string& path) {
-    const Result<std::string> bytes = read_regular_file(path, "a map of allocations", kLargestFile);
+    const Result<std::string> bytes = read_regular_file(path, "a map of allocations", kLargestMap);
     if (!bytes.ok()) return bytes.status();
     Result<AllocationMap> map = parse_allocation_map(bytes.value());
     if (!map.ok()) return Status::error(path + ": " + map.status().message());

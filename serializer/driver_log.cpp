@@ -11,12 +11,11 @@
 namespace aoti_dbg {
 namespace {
 
-using driver_log::FileHeader;
 using driver_log::Level;
 using driver_log::Line;
 
 // The library's own file takes 36 KiB.
-constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kLargestLog = std::uint64_t{1} << 20U;
 
 /// Returns one clean line. The driver ends its text with a newline, or with a NUL that counts as part of it.
 std::string one_line(std::string_view text) {
@@ -43,8 +42,8 @@ DriverLine line_of(const Line& read) {
 }  // namespace
 
 Result<DriverLog> parse_driver_log(std::string_view bytes) {
-    const Result<FileHeader> read =
-        mapped_header<FileHeader>(bytes, driver_log::kMagic, driver_log::kVersion, "the driver's log lines");
+    const Result<driver_log::FileHeader> read = mapped_header<driver_log::FileHeader>(
+        bytes, driver_log::kMagic, driver_log::kVersion, "the driver's log lines");
     if (!read.ok()) return read.status();
     DriverLog log;
     log.header = read.value();
@@ -57,7 +56,7 @@ Result<DriverLog> parse_driver_log(std::string_view bytes) {
 }
 
 Result<DriverLog> read_driver_log(const std::string& path) {
-    const Result<std::string> bytes = read_regular_file(path, "the driver's log", kLargestFile);
+    const Result<std::string> bytes = read_regular_file(path, "the driver's log", kLargestLog);
     if (!bytes.ok()) return bytes.status();
     Result<DriverLog> log = parse_driver_log(bytes.value());
     if (!log.ok()) return Status::error(path + ": " + log.status().message());

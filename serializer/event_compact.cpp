@@ -21,7 +21,7 @@ constexpr std::size_t kNumberWidth = 10;  // -1.235e-05
 constexpr int kDigits = 4;
 
 constexpr std::size_t kLongestScalar = 40;
-constexpr std::uint32_t kDeepestIndent = 8;
+constexpr std::uint32_t kDeepestCompactIndent = 8;
 constexpr std::uint32_t kLinesPerTitle = 50;
 
 constexpr const char* kRed = "\x1b[31m";
@@ -55,7 +55,7 @@ void append_number_title(std::string_view text, std::string& out) {
     align_right(start, kNumberWidth, out);
 }
 
-void append_number(double number, std::string& out) {
+void append_compact_number(double number, std::string& out) {
     out += ' ';
     const std::size_t start = out.size();
     append_general(number, kDigits, out);
@@ -63,8 +63,8 @@ void append_number(double number, std::string& out) {
 }
 
 /// Appends integers exactly if they fit.
-void append_number(const Number& number, std::string& out) {
-    if (number.kind == Number::Kind::floating) return append_number(number.floating, out);
+void append_compact_number(const Number& number, std::string& out) {
+    if (number.kind == Number::Kind::floating) return append_compact_number(number.floating, out);
     out += ' ';
     const std::size_t start = out.size();
     if (number.kind == Number::Kind::signed_integer) {
@@ -134,7 +134,7 @@ const std::string& CompactRenderer::kernel_text(const MeasuredCall& call) {
     if (const std::string* known = kernels_.find(facts.number)) return *known;
     // A site is always, or nearly always, called at the same depth.
     std::string& text = kernels_.add(facts.number);
-    const std::size_t indent = std::size_t{2} * std::min(call.nesting, kDeepestIndent);
+    const std::size_t indent = std::size_t{2} * std::min(call.nesting, kDeepestCompactIndent);
     text.append(indent, ' ');
     append_column(facts.kernel, kKernelWidth - indent, text);
     return text;
@@ -202,10 +202,10 @@ void CompactRenderer::render_part(const MeasuredArgument& argument, const RealSt
     if (statistics.count == 0) {
         out += " empty";
     } else if (wants(statistics.requested, Requested::printed | Requested::indices)) {
-        append_number(part.all.mean, out);
-        append_number(part.all.standard_deviation, out);
-        append_number(part.all.minimum, out);
-        append_number(part.all.maximum, out);
+        append_compact_number(part.all.mean, out);
+        append_compact_number(part.all.standard_deviation, out);
+        append_compact_number(part.all.minimum, out);
+        append_compact_number(part.all.maximum, out);
     }
     if (is_bad || is_reused || is_zero) out += "  ";
     bool any = false;

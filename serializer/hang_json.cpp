@@ -13,11 +13,11 @@ namespace {
 constexpr std::size_t kMostCalls = 4096;
 constexpr std::size_t kMostCallers = 64;
 
-void append_text(std::string_view name, std::string_view text, std::string& out) {
+void append_unless_empty(std::string_view name, std::string_view text, std::string& out) {
     if (!text.empty()) append_member(name, text, out);
 }
 
-void append_number(std::string_view name, std::uint64_t number, std::uint64_t unknown, std::string& out) {
+void append_unless(std::string_view name, std::uint64_t number, std::uint64_t unknown, std::string& out) {
     if (number != unknown) append_member(name, number, out);
 }
 
@@ -26,15 +26,15 @@ void append_call(const CrashCall& call, std::string& out) {
     append_member(R"({"kernel":)", call.name, out);
     append_member(R"(,"kind":)", word_of(call.kind), out);
     append_member(R"(,"seq":)", call.sequence, out);
-    append_number(R"(,"run":)", call.run, ring::kNoRun, out);
-    append_number(R"(,"call":)", call.call, ring::kNoCall, out);
-    append_number(R"(,"model":)", call.model, ~0U, out);
+    append_unless(R"(,"run":)", call.run, ring::kNoRun, out);
+    append_unless(R"(,"call":)", call.call, ring::kNoCall, out);
+    append_unless(R"(,"model":)", call.model, ~0U, out);
     append_member(R"(,"thread":)", call.thread, out);
     out += R"(,"stream":"0x)";
     append_short_hex(call.stream, out);
     out += '"';
-    append_text(R"(,"device":)", call.device, out);
-    append_text(R"(,"inside":)", call.inside, out);
+    append_unless_empty(R"(,"device":)", call.device, out);
+    append_unless_empty(R"(,"inside":)", call.inside, out);
     if (call.is_likely) out += R"(,"likely":true)";
 }
 
@@ -43,11 +43,11 @@ void append_stuck(const StuckCall& stuck, std::string& out) {
     if (stuck.asks) out += R"(,"asks":true)";
     if (stuck.is_without_wait) out += R"(,"nobody_waits":true)";
     append_member(R"(,"nanoseconds":)", stuck.nanoseconds, out);
-    append_text(R"(,"thread_name":)", stuck.place.name, out);
-    append_text(R"(,"state":)", stuck.place.state, out);
-    append_text(R"(,"wait_channel":)", stuck.place.wait_channel, out);
-    append_text(R"(,"system_call":)", stuck.place.system_call, out);
-    append_text(R"(,"code":)", stuck.place.code, out);
+    append_unless_empty(R"(,"thread_name":)", stuck.place.name, out);
+    append_unless_empty(R"(,"state":)", stuck.place.state, out);
+    append_unless_empty(R"(,"wait_channel":)", stuck.place.wait_channel, out);
+    append_unless_empty(R"(,"system_call":)", stuck.place.system_call, out);
+    append_unless_empty(R"(,"code":)", stuck.place.code, out);
     if (stuck.place.callers.empty()) return;
     out += R"(,"callers":[)";
     for (const std::string& caller : stuck.place.callers)

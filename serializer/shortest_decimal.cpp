@@ -99,17 +99,17 @@ ShortestDecimal decimal_of(Float value) {
 }
 
 // Text is copied in pieces of this size, so buffers have that much room after their contents.
-constexpr std::size_t kPiece = 16;
+constexpr std::size_t kDigitsAtOnce = 16;
 
 void copy_piece(char* to, const char* from) {
-    char piece[kPiece];
-    memcpy(piece, from, kPiece);
-    memcpy(to, piece, kPiece);
+    char piece[kDigitsAtOnce];
+    memcpy(piece, from, kDigitsAtOnce);
+    memcpy(to, piece, kDigitsAtOnce);
 }
 
 void copy_digits(char* to, const char* from) {
     copy_piece(to, from);
-    copy_piece(to + kPiece, from + kPiece);
+    copy_piece(to + kDigitsAtOnce, from + kDigitsAtOnce);
 }
 
 /// Writes all eight digits of a number below 10^8.
@@ -162,7 +162,7 @@ char* write_shortest(const ShortestDecimal& decimal, char* at) {
     const int length = decimal.length;
     if (length == 0) return nullptr;
     if (decimal.is_negative) *at++ = '-';
-    char room[kMostDigits + 2 * kPiece];
+    char room[kMostDigits + 2 * kDigitsAtOnce];
     const char* const digits = write_digits(decimal, room);
     const int first = decimal.exponent + length - 1;  // exponent of the first digit
     // std::to_chars takes the shorter format. With one digit, an exponent needs no point before it.
@@ -189,7 +189,7 @@ char* write_shortest(const ShortestDecimal& decimal, char* at) {
         copy_digits(at + first + 2, digits + first + 1);
         return at + length + 1;
     }
-    memset(at, '0', kPiece + 8);
+    memset(at, '0', kDigitsAtOnce + 8);
     at[1] = '.';
     copy_digits(at + 1 - first, digits);
     return at + 1 - first + length;
@@ -219,7 +219,7 @@ char* write_general(const ShortestDecimal& decimal, char* at) {
 }
 
 char* lay_out_general(std::uint32_t digits, int length, int exponent, char* at) {
-    char room[kMostDigits + 2 * kPiece] = {};
+    char room[kMostDigits + 2 * kDigitsAtOnce] = {};
     ShortestDecimal decimal;
     decimal.digits = digits;
     decimal.length = length;

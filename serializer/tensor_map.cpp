@@ -12,16 +12,12 @@
 namespace aoti_dbg {
 namespace {
 
-using tensors::End;
-using tensors::FileHeader;
-using tensors::Slot;
-
-std::uint64_t end_of(const Slot& slot) {
+std::uint64_t end_of(const tensors::Slot& slot) {
     return slot.address + slot.bytes;
 }
 
 /// True if it was in `memory`, not in an earlier or later allocation at that address.
-bool is_in(const Slot& slot, const NearMemory& memory) {
+bool is_in(const tensors::Slot& slot, const NearMemory& memory) {
     if (slot.address < memory.address || slot.address - memory.address >= memory.bytes) return false;
     // Mapped pieces were created at different times.
     if (memory.pieces == 1 && slot.created_sequence < memory.created_sequence) return false;
@@ -30,9 +26,9 @@ bool is_in(const Slot& slot, const NearMemory& memory) {
            slot.created_sequence <= memory.freed_sequence;
 }
 
-using ByAddress = std::map<std::uint64_t, const Slot*>;
+using ByAddress = std::map<std::uint64_t, const tensors::Slot*>;
 
-bool overlaps(const ByAddress& taken, const Slot& slot) {
+bool overlaps(const ByAddress& taken, const tensors::Slot& slot) {
     const auto behind = taken.lower_bound(slot.address);
     if (behind != taken.end() && behind->first < end_of(slot)) return true;
     return behind != taken.begin() && end_of(*std::prev(behind)->second) > slot.address;
@@ -48,7 +44,7 @@ ByAddress youngest_in(const TensorMap& map, const NearMemory& memory, const Laun
     return found;
 }
 
-NearTensor near_tensor(const Slot& slot, NearTensor::Place place, std::uint64_t distance,
+NearTensor near_tensor(const tensors::Slot& slot, NearTensor::Place place, std::uint64_t distance,
                        const LaunchMoment& launch) {
     NearTensor near;
     near.place = place;
@@ -63,26 +59,27 @@ NearTensor near_tensor(const Slot& slot, NearTensor::Place place, std::uint64_t 
     if (slot.ended != slot.number) return near;
     near.end = slot.end;
     near.end_sequence = slot.end_sequence;
-    near.was_freed = slot.end == End::freed && (launch.sequence == 0 || slot.end_sequence < launch.sequence);
+    near.was_freed =
+        slot.end == tensors::End::freed && (launch.sequence == 0 || slot.end_sequence < launch.sequence);
     return near;
 }
 
 // The library's own map takes 1.5 MiB.
-constexpr std::size_t kLargestFile = std::size_t{1} << 28U;
+constexpr std::size_t kLargestTensorMap = std::size_t{1} << 28U;
 
 }  // namespace
 
 Result<TensorMap> parse_tensor_map(std::string_view bytes) {
-    if (bytes.size() > kLargestFile) return Status::error("too large for a map of tensors");
-    const Result<FileHeader> read =
-        mapped_header<FileHeader>(bytes, tensors::kMagic, tensors::kVersion, "tensors");
+    if (bytes.size() > kLargestTensorMap) return Status::error("too large for a map of tensors");
+    const Result<tensors::FileHeader> read =
+        mapped_header<tensors::FileHeader>(bytes, tensors::kMagic, tensors::kVersion, "tensors");
     if (!read.ok()) return read.status();
     TensorMap map;
     map.header = read.value();
-    const FileHeader& header = map.header;
-    if (header.slot_bytes != sizeof(Slot))
+    const tensors::FileHeader& header = map.header;
+    if (header.slot_bytes != sizeof(tensors::Slot))
         return Status::error("a damaged map of tensors: its entries have an unexpected size");
-    map.slots = mapped_entries<Slot>(bytes, tensors::kPage, header.slots, "tensors", map.notes);
+    map.slots = mapped_entries<tensors::Slot>(bytes, tensors::kPage, header.slots, "tensors", map.notes);
     leave_out_impossible(map.slots, "tensors", map.notes);
     return map;
 }
@@ -94,7 +91,7 @@ std::string tensors_path(const std::string& ring) {
 std::vector<TensorOfRun> tensors_of_run(const TensorMap& map, std::uint32_t run, std::uint32_t model,
                                         std::uint64_t sequence) {
     std::vector<TensorOfRun> found;
-    for (const Slot& slot : map.slots) {
+    for (const tensors::Slot& slot : map.slots) {
         if (slot.run != run || slot.model != model || slot.created_sequence >= sequence) continue;
         const std::string_view name(slot.name, strnlen(slot.name, sizeof slot.name));
         if (!name.empty())  // "buf0 (later buf1)"
@@ -117,7 +114,7 @@ void add_near_tensors(const TensorMap& map, std::uint64_t address, const LaunchM
     const ByAddress tensors = youngest_in(map, memory, launch);
     memory.known_tensors = tensors.size();
     const auto above = tensors.upper_bound(address);
-    const Slot* const below = above == tensors.begin() ? nullptr : std::prev(above)->second;
+    const tensors::Slot* const below = above == tensors.begin() ? nullptr : std::prev(above)->second;
     if (below != nullptr && address < end_of(*below)) {
         memory.tensors.push_back(near_tensor(*below, Place::inside, address - below->address, launch));
         return;

@@ -9,12 +9,12 @@ namespace aoti_dbg {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Negative numbers and NaN bypass the square root, because std::sqrt would set errno.
 double square_root(double value) {
-    return value >= 0 ? __builtin_sqrt(value) : kNan;
+    return value >= 0 ? __builtin_sqrt(value) : kNotANumber;
 }
 
 Number floating(double value) {
@@ -42,14 +42,14 @@ Moments finite_moments(const PartialStatistics& partial, DType dtype) {
     const std::uint64_t zero = is_integer(dtype) && !is_unsigned(dtype) ? key_of(std::int64_t{0}) : 0;
     Moments moments;
     moments.count = partial.finite;
-    moments.minimum =
-        none && !is_integer(dtype) ? floating(kNan) : number_of_key(dtype, none ? zero : partial.minimum_key);
-    moments.maximum =
-        none && !is_integer(dtype) ? floating(kNan) : number_of_key(dtype, none ? zero : partial.maximum_key);
-    moments.mean = none ? kNan : partial.mean;
+    moments.minimum = none && !is_integer(dtype) ? floating(kNotANumber)
+                                                 : number_of_key(dtype, none ? zero : partial.minimum_key);
+    moments.maximum = none && !is_integer(dtype) ? floating(kNotANumber)
+                                                 : number_of_key(dtype, none ? zero : partial.maximum_key);
+    moments.mean = none ? kNotANumber : partial.mean;
     // The rounding of the difference would matter only for a tensor of 2^63 elements.
     moments.standard_deviation =
-        partial.finite < 2 ? kNan : square_root(partial.m2 / static_cast<double>(partial.finite - 1));
+        partial.finite < 2 ? kNotANumber : square_root(partial.m2 / static_cast<double>(partial.finite - 1));
     return moments;
 }
 
@@ -58,10 +58,10 @@ Moments propagated(const PartialStatistics& partial, const Moments& finite) {
     Moments all = finite;
     all.count += partial.nan + partial.positive_infinity + partial.negative_infinity;
     if (all.count == finite.count) return all;
-    all.standard_deviation = kNan;
+    all.standard_deviation = kNotANumber;
     if (partial.nan > 0) {
-        all.minimum = all.maximum = floating(kNan);
-        all.mean = kNan;
+        all.minimum = all.maximum = floating(kNotANumber);
+        all.mean = kNotANumber;
         return all;
     }
     if (partial.negative_infinity > 0)
@@ -73,7 +73,7 @@ Moments propagated(const PartialStatistics& partial, const Moments& finite) {
     else if (finite.count == 0)
         all.maximum = floating(-kInfinity);
     const bool both = partial.positive_infinity > 0 && partial.negative_infinity > 0;
-    all.mean = both ? kNan : (partial.positive_infinity > 0 ? kInfinity : -kInfinity);
+    all.mean = both ? kNotANumber : (partial.positive_infinity > 0 ? kInfinity : -kInfinity);
     return all;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kNotWritten = 1;
 
-constexpr const char* kExamples =
+constexpr const char* kBundleExamples =
     "Examples:\n"
     "  aoti-dbg bundle --output bug.aotidbg captured\n"
     "  aoti-dbg bundle --calls 41 --output one.aotidbg captured\n"
@@ -45,7 +45,7 @@ int bundle(const std::vector<LaunchFile>& launches, const std::string& output, b
 }  // namespace
 
 void BundleCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Write captured launches to a file, to replay anywhere.", kExamples);
+    CLI::App& own = declare(app, "Write captured launches to a file, to replay anywhere.", kBundleExamples);
     add_value(own, {"place", "An output directory, or another bundle (default: aoti_dbg)."}, place_);
     add_value(own, {"--output", "The file to create, such as bug.aotidbg.", "FILE"}, output_);
     add_value(own, {"--runs", "Only launches of these runs: 3, 10:20 or ::1000.", "RUNS"}, runs_);

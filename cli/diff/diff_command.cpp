@@ -11,7 +11,7 @@
 namespace aoti_dbg::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kDiffExamples =
     "Examples:\n"
     "  aoti-dbg diff before/ after/               compare two recordings\n"
     "  aoti-dbg diff --runs 1,500 recording/      compare two runs of one recording\n"
@@ -39,7 +39,7 @@ const std::vector<std::string>& rules() {
 }  // namespace
 
 void DiffCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Find where two recordings first differ.", kExamples);
+    CLI::App& own = declare(app, "Find where two recordings first differ.", kDiffExamples);
     add_value(own, {"first", "A recording: an events.jsonl, or an output directory."}, first_);
     add_value(own, {"--ranks", "Compare the recordings of all ranks below this directory.", "DIR"}, ranks_);
     add_value(own, {"--against", "Compare with a reference that aoti_dbg.record_reference() wrote.", "DIR"},

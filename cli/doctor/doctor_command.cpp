@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kLongestTrial = 3600;  // seconds
 
-constexpr const char* kExamples =
+constexpr const char* kDoctorExamples =
     "Examples:\n"
     "  aoti-dbg doctor\n"
     "  aoti-dbg doctor --fault                    also check a GPU fault\n"
@@ -23,7 +23,7 @@ constexpr const char* kExamples =
 }  // namespace
 
 void DoctorCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Check whether this machine is ready.", kExamples);
+    CLI::App& own = declare(app, "Check whether this machine is ready.", kDoctorExamples);
     add_switch(own, {"--fault", "Also make a kernel fault in a child process, and check its report."},
                fault_);
     accepts(add_value(own, {"--format", "Print text or json. Default: text.", "FORMAT"}, format_),

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kWidth = 78;
 
-constexpr const char* kExamples =
+constexpr const char* kExplainExamples =
     "Examples:\n"
     "  aoti-dbg explain                           list all codes\n"
     "  aoti-dbg explain AD1203\n";
@@ -46,7 +46,7 @@ std::string page_of(const CodeInfo& code) {
 }  // namespace
 
 void ExplainCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Explain the code of a finding, report or error.", kExamples);
+    CLI::App& own = declare(app, "Explain the code of a finding, report or error.", kExplainExamples);
     std::vector<std::string> codes;
     for (const CodeInfo& code : all_codes())
         codes.push_back(code_text(code.number));

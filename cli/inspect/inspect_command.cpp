@@ -5,7 +5,7 @@
 namespace aoti_dbg::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kInspectExamples =
     "Examples:\n"
     "  aoti-dbg inspect model.pt2                            inputs and kernels\n"
     "  aoti-dbg inspect model.pt2 --kernel cpp_fused_relu_0  the source of a kernel\n"
@@ -14,7 +14,7 @@ constexpr const char* kExamples =
 }  // namespace
 
 void InspectCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Print the inputs, kernels and constants of a model.", kExamples);
+    CLI::App& own = declare(app, "Print the inputs, kernels and constants of a model.", kInspectExamples);
     add_value(own, {"model", "A package (.pt2), an unpacked one, a model's .so or its wrapper source."},
               model_);
     add_value(own, {"--kernel", "Print the source of this kernel instead.", "NAME"}, kernel_);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30U;
 
-constexpr const char* kExamples =
+constexpr const char* kReplayExamples =
     "Examples:\n"
     "  aoti-dbg run --capture 'triton_*' --runs 0 --out captured -- python infer.py\n"
     "  aoti-dbg replay captured                   replay each launch alone\n"
@@ -31,7 +31,7 @@ constexpr const char* kExamples =
 }  // namespace
 
 void ReplayCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Run captured launches alone, and compare their results.", kExamples);
+    CLI::App& own = declare(app, "Run captured launches alone, and compare their results.", kReplayExamples);
     add_value(own, {"place", "An output directory, a file of its launches, or a bundle (default: aoti_dbg)."},
               place_);
     add_value(own, {"--runs", "Only launches of these runs: 3, 10:20 or ::1000.", "RUNS"}, runs_);

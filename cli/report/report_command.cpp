@@ -12,7 +12,7 @@
 namespace aoti_dbg::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kReportExamples =
     "Examples:\n"
     "  aoti-dbg report                            the newest run below aoti_dbg\n"
     "  aoti-dbg report /var/tmp/serving/20261121-093000-4242\n"
@@ -22,7 +22,7 @@ constexpr const char* kExamples =
 }  // namespace
 
 void ReportCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Report how a program ended, or write an HTML page.", kExamples);
+    CLI::App& own = declare(app, "Report how a program ended, or write an HTML page.", kReportExamples);
     add_value(own,
               {"directory", "The output directory. With --html, two to compare. Default: aoti_dbg/latest."},
               folder_);

@@ -83,7 +83,7 @@ bool starts_securely(const std::string& path, const struct stat& info, const Cal
     return caller.user != 0 && length > 0 && ((words[0] & 1U) != 0 || words[1] != 0 || words[3] != 0);
 }
 
-Finding secure_execution(const std::string& path) {
+FoundObstacle secure_execution(const std::string& path) {
     return {Obstacle::secure_execution, path,
             "has more rights than you (setuid, setgid or capabilities), so its loader ignores LD_PRELOAD",
             "Start it as the user that it becomes, or start aoti-dbg behind it (sudo aoti-dbg run ...)."};
@@ -118,7 +118,7 @@ bool is_other_loader(const std::string& interpreter) {
     return false;
 }
 
-Finding find_in_program(const std::string& path, const File& file) {
+FoundObstacle find_in_program(const std::string& path, const File& file) {
     constexpr std::size_t kCommon = offsetof(ElfW(Ehdr), e_version);  // same layout for all classes
     ElfW(Ehdr) header{};
     const std::string start = file.bytes(0, sizeof header);
@@ -229,7 +229,7 @@ std::string executed_file(const std::string& program, const Caller& caller) {
     }
 }
 
-Finding find_obstacle(const std::string& program, const Caller& caller) {
+FoundObstacle find_obstacle(const std::string& program, const Caller& caller) {
     std::string next = program;
     for (int length = 0; length < kLongestChain; ++length) {
         const std::string path = executed_file(next, caller);
@@ -243,7 +243,7 @@ Finding find_obstacle(const std::string& program, const Caller& caller) {
             next = std::move(*behind);
         } else if (start.rfind(ELFMAG, 0) == 0 || !file.is_open()) {
             // An executable file may be unreadable, but its rights are still visible.
-            Finding finding = find_in_program(path, file);
+            FoundObstacle finding = find_in_program(path, file);
             if (finding.obstacle == Obstacle::none && starts_securely(path, info, caller)) {
                 finding = secure_execution(path);
             }

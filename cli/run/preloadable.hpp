@@ -16,7 +16,7 @@ enum class Obstacle {
     other_loader,      // not glibc's: it would reject the library, and the program would not start
 };
 
-struct Finding {
+struct FoundObstacle {
     Obstacle obstacle = Obstacle::none;
     std::string file;    // the program, or the interpreter if a script was named
     std::string why;     // continues the sentence after the file: "is statically linked"
@@ -39,6 +39,6 @@ std::string executed_file(const std::string& program, const Caller& caller);
 
 /// Returns what prevents the library from loading into `program`. Follows `#!` lines, also through `env`, to
 /// the interpreter.
-Finding find_obstacle(const std::string& program, const Caller& caller);
+FoundObstacle find_obstacle(const std::string& program, const Caller& caller);
 
 }  // namespace aoti_dbg::cli

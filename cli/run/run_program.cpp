@@ -41,7 +41,7 @@ constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SI
 
 /// Processes that the program starts may still load the library. A secure start, however, removes LD_PRELOAD
 /// from the environment.
-void warn_of(const Finding& finding, bool preload) {
+void warn_of(const FoundObstacle& finding, bool preload) {
     if (finding.obstacle == Obstacle::none) return;
     const bool passes_on = preload && finding.obstacle != Obstacle::secure_execution;
     message(Severity::warn, "%s %s. %s%s %s", finding.file.c_str(), finding.why.c_str(),
@@ -312,7 +312,7 @@ int report_not_started(const char* name, pid_t child, int reason) {
 }  // namespace
 
 int run_program(const RunRequest& request) {
-    const Finding finding = find_obstacle(request.program.front(), Caller::current());
+    const FoundObstacle finding = find_obstacle(request.program.front(), Caller::current());
     // Such a loader fails if it cannot load a preloaded library, and running the program has priority.
     const bool preload = finding.obstacle != Obstacle::other_loader;
     const TallyPage tally;

@@ -18,7 +18,7 @@ constexpr const char* kWayDown =
     "Check that nothing on the way to the program clears the environment, replaces LD_PRELOAD, or changes "
     "the user or the process namespace (env -i, sudo, ssh, setpriv, a container).";
 
-Account account_of_none(const Finding& finding, ProgramEnd end) {
+Account account_of_none(const FoundObstacle& finding, ProgramEnd end) {
     const std::string what = "no process loaded libaoti_dbg.so";
     // The program may have ended before it could load anything, so there is nothing to check.
     if (finding.obstacle == Obstacle::none && end == ProgramEnd::killed_at_once)
@@ -33,7 +33,7 @@ bool is_left_out(const Seen& seen) {
 }
 
 /// Describes how close the run came to an intercepted call.
-Account account_of(const std::optional<Seen>& seen, const Finding& finding, ProgramEnd end) {
+Account account_of(const std::optional<Seen>& seen, const FoundObstacle& finding, ProgramEnd end) {
     if (!seen)
         return {"cannot count what the processes recorded",
                 "Check that /proc is mounted and that ulimit -f allows 4 KiB."};
@@ -109,8 +109,8 @@ std::optional<Requirement> requirement_named(std::string_view word) {
     return std::nullopt;
 }
 
-RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding,
-                        bool asked, ProgramEnd program_end) {
+RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen,
+                        const FoundObstacle& finding, bool asked, ProgramEnd program_end) {
     const bool met = is_met(requirement, seen);
     const bool in_vain = seen && (seen->loaded == 0 || is_left_out(*seen));
     RequirementResult result{requirement != Requirement::none, met, {}};

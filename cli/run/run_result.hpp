@@ -31,7 +31,7 @@ enum class ProgramEnd {
 
 /// Prints at most one line. `seen` is empty if nothing could be counted. `asked` is true if the options
 /// select anything. If the program exited with 0, an unmet requirement decides the exit code.
-RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen, const Finding& finding,
-                        bool asked, ProgramEnd program_end);
+RequirementResult judge(Requirement requirement, const std::optional<Seen>& seen,
+                        const FoundObstacle& finding, bool asked, ProgramEnd program_end);
 
 }  // namespace aoti_dbg::cli

@@ -32,7 +32,7 @@ using ring::FileHeader;
 using ring::Record;
 
 // Longer names shift the state column instead of widening every line.
-constexpr std::uint32_t kDeepestIndent = 16;
+constexpr std::uint32_t kDeepestRecordIndent = 16;
 constexpr std::size_t kOthersShown = 8;
 
 std::string how_it_ended(const FileHeader& header) {
@@ -98,7 +98,7 @@ std::string table(const Contents& contents, const std::vector<Call>& calls, cons
     std::vector<bool> to_the_right = {true, true, true, false, true, true, false, false, false};
     for (const Call& call : calls) {
         const Record& record = *call.record;
-        const std::uint32_t depth = std::min(record.depth - shallowest, kDeepestIndent);
+        const std::uint32_t depth = std::min(record.depth - shallowest, kDeepestRecordIndent);
         rows.push_back(
             {std::to_string(record.seq), duration_text(static_cast<double>(end - record.begin_ticks) * tick),
              std::to_string(call.thread->tid), device_of(contents, record), unless(record.run, ring::kNoRun),

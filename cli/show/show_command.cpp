@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kUsualCalls = 20;
 
-constexpr const char* kExamples =
+constexpr const char* kShowExamples =
     "Examples:\n"
     "  aoti-dbg show aoti_dbg/20261121-093000-4242     the last calls of this run\n"
     "  aoti-dbg show --thread 4250 --last 100\n"
@@ -40,7 +40,7 @@ std::string ShowCommand::contradiction() const {
 }
 
 void ShowCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Print recorded calls, tensors or a GPU core dump.", kExamples);
+    CLI::App& own = declare(app, "Print recorded calls, tensors or a GPU core dump.", kShowExamples);
     add_value(own,
               {"place", "A recorded file, or a directory with one in it or below it. Default: aoti_dbg."},
               place_);

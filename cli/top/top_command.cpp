@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kUsualKernels = 20;
 
-constexpr const char* kExamples =
+constexpr const char* kTopExamples =
     "Examples:\n"
     "  aoti-dbg top                               kernels of the newest run\n"
     "  aoti-dbg top recording/ --limit 50\n"
@@ -20,7 +20,7 @@ constexpr const char* kExamples =
 }  // namespace
 
 void TopCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "List kernels by time.", kExamples);
+    CLI::App& own = declare(app, "List kernels by time.", kTopExamples);
     add_value(own, {"place", "An output directory, or the id of a running process. Default: aoti_dbg."},
               place_);
     add_value(own, {"--limit", "List at most this many kernels. Default: 20.", "N"}, limit_);

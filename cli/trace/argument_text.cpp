@@ -17,7 +17,7 @@ constexpr std::uint32_t tag(std::string_view key) {
 }
 
 /// Returns a word that may be in the place of a number. The file may have any other.
-std::string_view word_of(std::string_view text) {
+std::string_view trusted_word(std::string_view text) {
     for (const std::string_view word : {"NaN", "Infinity", "-Infinity", "inputs"})
         if (text == word) return text;
     return "?";
@@ -82,7 +82,7 @@ struct Members {
     [[gnu::always_inline]] static void set(std::string_view key, const Value& value,
                                            std::string_view& member) {
         if (value.key() == key)
-            member = value.is(JsonLine::Kind::number) ? value.text() : word_of(value.text());
+            member = value.is(JsonLine::Kind::number) ? value.text() : trusted_word(value.text());
     }
 };
 

@@ -6,7 +6,7 @@
 namespace aoti_dbg::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kTraceExamples =
     "Examples:\n"
     "  aoti-dbg trace                             the newest run\n"
     "  aoti-dbg trace recording/                  writes recording/trace.pftrace\n"
@@ -17,7 +17,7 @@ constexpr const char* kExamples =
 }  // namespace
 
 void TraceCommand::add_to(CLI::App& app) {
-    CLI::App& own = declare(app, "Write a recording as a Perfetto trace.", kExamples);
+    CLI::App& own = declare(app, "Write a recording as a Perfetto trace.", kTraceExamples);
     add_value(own, {"place", "An output directory, or an events.jsonl. Default: aoti_dbg."}, place_);
     add_value(own, {"--output", "Write the trace to this new file. Default: trace.pftrace.", "FILE"},
               output_);

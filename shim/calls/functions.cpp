@@ -23,14 +23,14 @@ struct LearnedFunction {
     const void* owner;  // module or library; null: the driver supplied the name, so the owner is unknown
 };
 
-struct Registry {
+struct Learned {
     std::unordered_map<const void*, LearnedFunction> functions;
     std::unordered_map<const void*, std::string>
         cubins;  // module -> file name of its image, without folder and extension
 };
 
-Registry& registry() {
-    static auto* instance = new Registry;
+Learned& learned() {
+    static auto* instance = new Learned;
     return *instance;
 }
 
@@ -64,12 +64,12 @@ const Name* ask_driver(const void* function) {
 const Name* look_up(const void* function) {
     {
         const std::lock_guard lock(wiped_page().functions_mutex);
-        const auto& functions = registry().functions;
+        const auto& functions = learned().functions;
         if (const auto found = functions.find(function); found != functions.end()) return found->second.name;
     }
     const Name* name = ask_driver(function);
     const std::lock_guard lock(wiped_page().functions_mutex);
-    registry().functions.emplace(function, LearnedFunction{name, nullptr});
+    learned().functions.emplace(function, LearnedFunction{name, nullptr});
     return name;
 }
 
@@ -83,7 +83,7 @@ void erase_where(Map& map, Predicate goes) {
 
 void learn_module(const void* module, std::string_view path) {
     const std::lock_guard lock(wiped_page().functions_mutex);
-    registry().cubins[module] = bare_file_name(path);
+    learned().cubins[module] = bare_file_name(path);
 }
 
 void learn_function(const void* function, const void* owner, std::string_view symbol, const void* caller) {
@@ -91,19 +91,19 @@ void learn_function(const void* function, const void* owner, std::string_view sy
     std::string cubin;
     {
         const std::lock_guard lock(wiped_page().functions_mutex);
-        const auto& cubins = registry().cubins;
+        const auto& cubins = learned().cubins;
         if (const auto found = cubins.find(owner); found != cubins.end()) cubin = found->second;
     }
     const Name* name =
         model == ring::kNoModel ? name_of_symbol(symbol) : launched_kernel_name(model, cubin, symbol);
     const std::lock_guard lock(wiped_page().functions_mutex);
-    registry().functions[function] = LearnedFunction{name, owner};
+    learned().functions[function] = LearnedFunction{name, owner};
     g_functions_epoch.fetch_add(1, std::memory_order_release);
 }
 
 void learn_same(const void* function, const void* kernel) {
     const std::lock_guard lock(wiped_page().functions_mutex);
-    auto& functions = registry().functions;
+    auto& functions = learned().functions;
     if (const auto found = functions.find(kernel); found != functions.end())
         functions[function] = found->second;
     g_functions_epoch.fetch_add(1, std::memory_order_release);
@@ -111,7 +111,7 @@ void learn_same(const void* function, const void* kernel) {
 
 void forget_owner(const void* owner) {
     const std::lock_guard lock(wiped_page().functions_mutex);
-    Registry& all = registry();
+    Learned& all = learned();
     erase_where(all.functions, [owner](const auto& entry) {
         return entry.second.owner == owner || entry.second.owner == nullptr;
     });
@@ -121,8 +121,8 @@ void forget_owner(const void* owner) {
 
 void forget_all() {
     const std::lock_guard lock(wiped_page().functions_mutex);
-    registry().functions.clear();
-    registry().cubins.clear();
+    learned().functions.clear();
+    learned().cubins.clear();
     g_functions_epoch.fetch_add(1, std::memory_order_release);
 }
 

@@ -46,13 +46,13 @@ AllocationMoment now() {
             known != 0 ? known : static_cast<std::uint32_t>(syscall(SYS_gettid))};
 }
 
-struct Place {
+struct ContextPlace {
     CUcontext context = nullptr;
     std::int32_t device = allocations::kNoDevice;
 };
 
-Place current_place() {
-    Place place;
+ContextPlace current_place() {
+    ContextPlace place;
     const DriverApi* const api = driver_api();
     CUdevice device = 0;
     if (api == nullptr || api->cuCtxGetCurrent(&place.context) != CUDA_SUCCESS) return place;
@@ -60,7 +60,7 @@ Place current_place() {
     return place;
 }
 
-std::int32_t device_of(const AskedMemory& asked, const Place& place) {
+std::int32_t device_of(const AskedMemory& asked, const ContextPlace& place) {
     if (allocations::is_of_host(asked.way)) return allocations::kNoDevice;
     return asked.device == kCurrentDevice ? place.device : asked.device;
 }
@@ -106,7 +106,7 @@ void note_allocation(const AskedMemory& asked, std::uint64_t address) {
         AllocationFile* const to = file();
         if (to == nullptr) return;
         if (asked.way == allocations::Way::create) return to->satisfy(asked.bytes, now());
-        const Place place = current_place();
+        const ContextPlace place = current_place();
         note_device(place.device);
         to->add({address, asked.bytes, reinterpret_cast<std::uintptr_t>(asked.stream),
                  device_of(asked, place), asked.way, place.context},
@@ -119,7 +119,7 @@ void note_refused(const AskedMemory& asked) {
         AllocationFile* const to = file();
         if (to == nullptr) return;
         const AllocationMoment when = now();
-        const Place place = current_place();
+        const ContextPlace place = current_place();
         RefusedAllocation refused;
         refused.bytes = asked.bytes;
         refused.way = asked.way;

@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 // No thread waits for a look, and a look costs nothing.
-constexpr std::uint64_t kBetweenLooks = kSecond / 10;
+constexpr std::uint64_t kBetweenHangLooks = kSecond / 10;
 
 /// Marks the thread's calls at this nesting depth or deeper as unwound. A call that waits is exempt, because
 /// exceptions do not unwind it.
@@ -65,10 +65,10 @@ class HangWatch {
     void run() {
         std::uint64_t last = monotonic_nanoseconds();
         while (!has_given_up_ && observing() && getpid() == session_.pid()) {
-            nap(kBetweenLooks);
+            nap(kBetweenHangLooks);
             const std::uint64_t now = monotonic_nanoseconds();
             // For the rest of the time this thread could not run, or the process was stopped.
-            look(std::min(now - last, 2 * kBetweenLooks));
+            look(std::min(now - last, 2 * kBetweenHangLooks));
             last = now;
             if (then_ != OnHang::report) take_dump_pipe();
         }

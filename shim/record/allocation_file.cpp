@@ -14,7 +14,6 @@ namespace {
 
 using allocations::Failure;
 using allocations::FileHeader;
-using allocations::Slot;
 using allocations::Way;
 
 constexpr std::uint32_t kNoSlot = ~0U;
@@ -30,7 +29,8 @@ AllocationFile::AllocationFile(PreallocatedFile file, char* mapped, std::size_t 
     : file_(std::move(file)),
       mapped_(mapped),
       failures_(reinterpret_cast<Failure*>(mapped + allocations::kFailuresOffset)),
-      slots_(reinterpret_cast<Slot*>(mapped + allocations::slots_offset(allocations::kFailures))),
+      slots_(
+          reinterpret_cast<allocations::Slot*>(mapped + allocations::slots_offset(allocations::kFailures))),
       slot_count_(slots) {}
 
 FileHeader& AllocationFile::header() const {
@@ -40,11 +40,13 @@ FileHeader& AllocationFile::header() const {
 Result<std::unique_ptr<AllocationFile>> AllocationFile::create(const std::string& path, std::size_t slots) {
     char* mapped = nullptr;
     Result<PreallocatedFile> file = PreallocatedFile::create(
-        path, whole_pages(allocations::slots_offset(allocations::kFailures) + slots * sizeof(Slot)), mapped);
+        path,
+        whole_pages(allocations::slots_offset(allocations::kFailures) + slots * sizeof(allocations::Slot)),
+        mapped);
     if (!file.ok()) return file.status();
     auto& header = *reinterpret_cast<FileHeader*>(mapped);
     header.version = allocations::kVersion;
-    header.slot_bytes = sizeof(Slot);
+    header.slot_bytes = sizeof(allocations::Slot);
     header.failure_bytes = sizeof(Failure);
     header.pid = static_cast<std::uint32_t>(getpid());
     header.slots = static_cast<std::uint32_t>(slots);
@@ -71,7 +73,7 @@ void AllocationFile::add(const NewAllocation& made, const AllocationMoment& when
         return;
     }
     place->second = {slot, made.bytes, made.context};
-    Slot entry{};
+    allocations::Slot entry{};
     entry.address = made.address;
     entry.bytes = made.bytes;
     entry.created_ticks = when.ticks;
@@ -176,7 +178,7 @@ std::uint32_t AllocationFile::free_slot() {
 void AllocationFile::end_slot(std::uint32_t slot, Way way, std::uint64_t stream,
                               const AllocationMoment& when) {
     history_.push_back(slot);
-    Slot& entry = slots_[slot];
+    allocations::Slot& entry = slots_[slot];
     entry.freed_sequence = when.sequence;
     entry.freed_stream = stream;
     entry.freed_thread = when.thread;

@@ -12,13 +12,12 @@
 
 namespace aoti_dbg {
 
-using driver_log::FileHeader;
 using driver_log::Line;
 
 DriverLogFile::DriverLogFile(PreallocatedFile file, char* mapped) : file_(std::move(file)), mapped_(mapped) {}
 
-FileHeader& DriverLogFile::header() const {
-    return *reinterpret_cast<FileHeader*>(mapped_);
+driver_log::FileHeader& DriverLogFile::header() const {
+    return *reinterpret_cast<driver_log::FileHeader*>(mapped_);
 }
 
 Line& DriverLogFile::line(std::size_t place) const {
@@ -31,7 +30,7 @@ Result<std::unique_ptr<DriverLogFile>> DriverLogFile::create(const std::string& 
     Result<PreallocatedFile> file =
         PreallocatedFile::create(path, whole_pages(driver_log::kPage + kLines * sizeof(Line)), mapped);
     if (!file.ok()) return file.status();
-    auto& header = *reinterpret_cast<FileHeader*>(mapped);
+    auto& header = *reinterpret_cast<driver_log::FileHeader*>(mapped);
     header.version = driver_log::kVersion;
     header.line_bytes = sizeof(Line);
     header.pid = static_cast<std::uint32_t>(getpid());

@@ -9,9 +9,6 @@
 
 namespace aoti_dbg {
 
-using tensors::FileHeader;
-using tensors::Slot;
-
 TensorMapFile::TensorMapFile(PreallocatedFile file, char* mapped, std::size_t slots)
     : file_(std::move(file)), mapped_(mapped), slots_(slots) {}
 
@@ -19,11 +16,11 @@ Result<std::unique_ptr<TensorMapFile>> TensorMapFile::create(const std::string& 
     slots = std::bit_ceil(slots);
     char* mapped = nullptr;
     Result<PreallocatedFile> file =
-        PreallocatedFile::create(path, whole_pages(tensors::kPage + slots * sizeof(Slot)), mapped);
+        PreallocatedFile::create(path, whole_pages(tensors::kPage + slots * sizeof(tensors::Slot)), mapped);
     if (!file.ok()) return file.status();
-    auto& header = *reinterpret_cast<FileHeader*>(mapped);
+    auto& header = *reinterpret_cast<tensors::FileHeader*>(mapped);
     header.version = tensors::kVersion;
-    header.slot_bytes = sizeof(Slot);
+    header.slot_bytes = sizeof(tensors::Slot);
     header.pid = static_cast<std::uint32_t>(getpid());
     header.slots = static_cast<std::uint32_t>(slots);
     publish(header.magic, tensors::kMagic);
@@ -31,7 +28,7 @@ Result<std::unique_ptr<TensorMapFile>> TensorMapFile::create(const std::string& 
 }
 
 [[gnu::hot]] void TensorMapFile::end(std::uint64_t number, tensors::End end, std::uint64_t sequence) {
-    Slot& slot = slot_of(number);
+    tensors::Slot& slot = slot_of(number);
     if (__atomic_load_n(&slot.number, __ATOMIC_RELAXED) != number) return;
     slot.end = end;
     slot.end_sequence = sequence;

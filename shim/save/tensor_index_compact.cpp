@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kRead = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
 constexpr int kMake = O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-constexpr std::size_t kPiece = std::size_t{1} << 18U;
+constexpr std::size_t kCopiedPiece = std::size_t{1} << 18U;
 
 /// A descriptor that the program may close if it shares our descriptor table. Its number may then belong to a
 /// file of the program, so it is neither used nor closed.
@@ -89,7 +89,7 @@ class TensorIndex::Copy {
             at_ += line.size();
         }
         rest_.erase(0, begin);
-        return out_.size() < kPiece ? Failed{} : flush();
+        return out_.size() < kCopiedPiece ? Failed{} : flush();
     }
     Failed flush() {
         if (out_.empty()) return {};
@@ -173,7 +173,7 @@ Failed TensorIndex::compact() {
     if (!to.open(home.number(), kNewName, kMake)) return {errno, "cannot create the index in"};
 
     Copy copy(*this, to);
-    std::vector<char> piece(kPiece);
+    std::vector<char> piece(kCopiedPiece);
     Failed failed;
     for (std::uint64_t at = 0; !failed && at < bytes();) {
         const std::size_t size = std::min<std::uint64_t>(piece.size(), bytes() - at);

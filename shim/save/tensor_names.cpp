@@ -66,13 +66,13 @@ std::string_view word_of_side(EventSide side) {
 }
 
 /// The escaped parts of a name.
-struct Parts {
+struct NameParts {
     std::string_view side;
     std::string kernel;  // empty for inputs and outputs
     std::string label;
     std::string device;
 
-    Parts(const SavedPlace& place, bool portable)
+    NameParts(const SavedPlace& place, bool portable)
         : side(word_of_side(place.side)),
           label(escaped_name(place.label, portable)),
           device(escaped_name(place.device, portable)) {
@@ -186,7 +186,7 @@ std::string folder_of(const SavedPlace& place) {
 }
 
 std::string stem_of(const SavedPlace& place, const NameRules& rules) {
-    Parts parts(place, rules.portable);
+    NameParts parts(place, rules.portable);
     std::string whole = parts.joined();
     const std::size_t most = longest_stem(rules);
     if (whole.size() <= most) return whole;
@@ -203,7 +203,7 @@ std::string stem_of(const SavedPlace& place, const NameRules& rules) {
 
 std::string whole_stem_if_cut(const SavedPlace& place, const NameRules& rules) {
     if (is_short(place, rules)) return {};
-    std::string whole = Parts(place, rules.portable).joined();
+    std::string whole = NameParts(place, rules.portable).joined();
     return whole.size() > longest_stem(rules) ? whole : std::string();
 }
 

@@ -33,7 +33,7 @@ Caller caller() {
     return result;
 }
 
-Finding find(const std::string& program) {
+FoundObstacle find(const std::string& program) {
     return find_obstacle(program, caller());
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("Static programs are recognized, position-independent or not, and run 
     if (programs.empty()) WARN("skipped: nothing can be linked statically here");
     const Installation installation;
     for (const std::string& program : programs) {
-        const Finding finding = find(program);
+        const FoundObstacle finding = find(program);
         CHECK(finding.obstacle == Obstacle::statically_linked);
         CHECK(finding.file == program);
         const Outcome outcome = installation.run({"--", program, "a b"});
@@ -330,7 +330,7 @@ TEST_CASE("Truncated and broken programs do no harm and give no partial result")
     const std::string path = folder.path() / "program";
     const auto check = [&](const std::string& bytes) {
         write_program(path, bytes);
-        const Finding finding = find(path);
+        const FoundObstacle finding = find(path);
         CHECK((finding.obstacle == Obstacle::none) == finding.why.empty());
         CHECK((finding.obstacle == Obstacle::none) == finding.file.empty());
         return finding.obstacle;

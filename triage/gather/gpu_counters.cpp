@@ -8,7 +8,7 @@ namespace {
 // NVML's types, declared here because its header is not always installed. Devices are pointers, results are
 // integers, and 0 means success.
 using Device = void*;
-using Number = unsigned long long;  // NOLINT(google-runtime-int): as NVML has it
+using NvmlNumber = unsigned long long;  // NOLINT(google-runtime-int): as NVML has it
 enum ErrorKind : int { corrected = 0, uncorrected = 1 };
 constexpr int kSinceDriverWasLoaded = 0;
 
@@ -44,9 +44,9 @@ class Management {
         return get != nullptr && get(index, &device) == 0 ? device : nullptr;
     }
     /// Returns 0 if the device does not count them.
-    [[nodiscard]] Number errors(Device device, ErrorKind kind) const {
-        Number count = 0;
-        auto* const get = function<int(Device, int, int, Number*)>("nvmlDeviceGetTotalEccErrors");
+    [[nodiscard]] NvmlNumber errors(Device device, ErrorKind kind) const {
+        NvmlNumber count = 0;
+        auto* const get = function<int(Device, int, int, NvmlNumber*)>("nvmlDeviceGetTotalEccErrors");
         return get != nullptr && get(device, kind, kSinceDriverWasLoaded, &count) == 0 ? count : 0;
     }
     [[nodiscard]] RemappedRows rows(Device device) const {
@@ -69,7 +69,7 @@ class Management {
 };
 
 std::string trouble_of(const Management& management, Device device) {
-    const Number errors = management.errors(device, uncorrected);
+    const NvmlNumber errors = management.errors(device, uncorrected);
     const RemappedRows rows = management.rows(device);
     std::string text;
     if (errors != 0)

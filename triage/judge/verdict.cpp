@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kUnknownKernel = "an unknown kernel";
 
-std::string_view word_of(Finding::Kind kind) {
+std::string_view finding_word(Finding::Kind kind) {
     switch (kind) {
         case Finding::Kind::input_nan:
             return "input_nan";
@@ -232,7 +232,7 @@ Judgement judgement_of(const Evidence& evidence, const Verdict& verdict) {
         // The kernel is only as good as its inputs.
         const bool is_host = evidence.finding->kind == Finding::Kind::argument;
         Judgement result{is_host ? CrashClass::host : CrashClass::kernel, finding_words(*evidence.finding),
-                         std::string(word_of(evidence.finding->kind)), evidence.finding->kernel};
+                         std::string(finding_word(evidence.finding->kind)), evidence.finding->kernel};
         if (is_host) result.what += " " + evidence.finding->check + " " + evidence.finding->tensor.label;
         if (evidence.finding_count > 1)
             result.headline += ", and " + counted(evidence.finding_count - 1, "more finding");
