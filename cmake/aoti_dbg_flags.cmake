@@ -75,9 +75,12 @@ set(AOTI_DBG_TOGETHER libraries tests CACHE STRING "What is compiled several fil
 function(aoti_dbg_together target kind)
   if(kind IN_LIST AOTI_DBG_TOGETHER)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
-    # g++ warns of such a member only outside the main source file.
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
+endfunction()
+# aoti_dbg_alone(a.cpp ...): these sources are compiled alone in every build. Outside the main source file, g++ forbids
+# members whose types are in an anonymous namespace, because such a type might hide that of a header.
+function(aoti_dbg_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # aoti_dbg_library(NAME base SOURCES a.cpp RARE_SOURCES b.cpp LINK aoti_dbg_config ...)

@@ -44,7 +44,7 @@ endfunction()
 # aoti_dbg_small(a.cpp ...): rare sources that instantiate a JSON parser, which is three times as large with -Og. The
 # precompiled headers do not fit -Os. They stay alone in every build, so that all builds put the same files together.
 function(aoti_dbg_small)
-  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  aoti_dbg_alone(${ARGN})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT AOTI_DBG_SANITIZE)
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -Os SKIP_PRECOMPILE_HEADERS ON)
   endif()

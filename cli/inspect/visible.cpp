@@ -19,9 +19,9 @@ std::size_t count_kernels(const InspectedModel& facts, const Is& is) {
     return static_cast<std::size_t>(std::ranges::count_if(facts.kernels, is));
 }
 
-class Report {
+class VisibleReport {
   public:
-    explicit Report(const InspectedModel& facts) : facts_(facts) {}
+    explicit VisibleReport(const InspectedModel& facts) : facts_(facts) {}
 
     void calls() {
         if (!facts_.library) return add(State::partly, "calls", "the package has no library to inspect");
@@ -141,7 +141,7 @@ class Report {
 }  // namespace
 
 std::vector<Visible> visible_of(const InspectedModel& facts, const WrapperInfo& info) {
-    Report report(facts);
+    VisibleReport report(facts);
     report.calls();
     report.arguments(info);
     report.lines();
