@@ -123,7 +123,7 @@ bool widen(const RealStatistics& first, const RealStatistics& second, Spread& to
     return true;
 }
 
-double elements_of(const RecordedTensor& tensor) {
+double count_of_elements(const RecordedTensor& tensor) {
     if (tensor.tensor == nullptr || !tensor.tensor->sizes_known) return 0;
     return static_cast<double>(element_count(tensor.tensor->sizes));
 }
@@ -131,7 +131,7 @@ double elements_of(const RecordedTensor& tensor) {
 Spread allowed(double rounding, const RecordedTensor& tensor, const Spread& earlier, double amplified) {
     // Rounding errors of many elements cancel in their mean and standard deviation. They may have a common
     // part, such as that of a bias, so less is assumed than of independent errors.
-    const double hidden = root(root(std::max(elements_of(tensor), 1.0)));
+    const double hidden = root(root(std::max(count_of_elements(tensor), 1.0)));
     const double of_elements = kElementsByMean * amplified;
     const auto largest = [&](double of) { return kLargestByTypical * rounding + of_elements * of; };
     return {std::max(rounding / hidden, kStatisticsRounding) + amplified * earlier.shift,
@@ -189,13 +189,13 @@ Rounding rounding_of(const RecordedCall& first, const RecordedCall& second) {
         std::max<std::size_t>({1, first.site->original_aten.size(), first.site->source_nodes.size()});
     double result = 0;
     for (const RecordedTensor& tensor : first.after)
-        if (tensor.facts->role != Role::reads) result = std::max(result, elements_of(tensor));
+        if (tensor.facts->role != Role::reads) result = std::max(result, count_of_elements(tensor));
     if (result == 0) return rounding;
     // The elements of two factors of a matrix product: sqrt(MK * KN / MN) = K.
     double largest = 0;
     double second_largest = 0;
     for (const RecordedTensor& tensor : first.before) {
-        const double elements = elements_of(tensor);
+        const double elements = count_of_elements(tensor);
         second_largest = std::max(second_largest, std::min(largest, elements));
         largest = std::max(largest, elements);
     }

@@ -19,7 +19,7 @@ constexpr std::string_view kCaptureOn = "AOTI_DBG_CAPTURE_ON";
 constexpr std::string_view kSuppress = "AOTI_DBG_SUPPRESS";
 
 // The most bytes of a text that a complaint repeats.
-constexpr std::size_t kLongestPath = 200;
+constexpr std::size_t kLongestPattern = 200;
 constexpr std::size_t kLongestReason = 300;
 
 // Variables with our prefix that are not options. The command passes some to the library. Scripts of the
@@ -114,12 +114,12 @@ void read_suppressions(const Sources& sources, Options& options, Complaints& com
             continue;
         }
         for (const std::string& fault : options.suppress.add_lines(text.value()))
-            complain(printable(file, kLongestPath) + ", " + fault);
+            complain(printable(file, kLongestPattern) + ", " + fault);
     }
     // Otherwise a file name without a slash would silently suppress nothing.
     for (const std::string& pattern : options.suppress.plain_patterns()) {
         if (!text_of(pattern).ok()) continue;
-        const std::string file = printable(pattern, kLongestPath);
+        const std::string file = printable(pattern, kLongestPattern);
         std::string what =
             file + " is taken as the name of a kernel, but a file has this name, too. Write ./";
         complain(what.append(file).append(" to use the file."));

@@ -6,7 +6,7 @@ namespace aoti_dbg {
 namespace {
 
 /// Deeper blocks are only counted. No real source nests that deep, and a stack of them would cost memory.
-constexpr std::size_t kDeepest = 4096;
+constexpr std::size_t kMostBlocks = 4096;
 
 /// Matches while (1), while (true) and for (;;).
 bool is_endless(const Statement& statement) {
@@ -52,7 +52,7 @@ void CallFlow::finish_branch() {
 }
 
 void CallFlow::open(const Statement& statement) {
-    if (blocks_.size() >= kDeepest) {
+    if (blocks_.size() >= kMostBlocks) {
         ++deeper_;
         return;
     }

@@ -11,7 +11,7 @@
 namespace aoti_dbg {
 namespace {
 
-void append_list(std::string_view name, const std::vector<std::string>& texts, std::string& out) {
+void append_texts(std::string_view name, const std::vector<std::string>& texts, std::string& out) {
     out.append(name).append("[");
     for (std::size_t i = 0; i < texts.size(); ++i) {
         if (i != 0) out += ',';
@@ -247,9 +247,9 @@ const std::string& JsonlRenderer::fragment_of(const SiteFacts& facts, std::strin
     if (facts.site != ~0U) append_member(R"(,"number":)", facts.site, out);
     append_member(R"(,"line":)", facts.line, out);
     if (!facts.source.empty()) append_member(R"(,"source":)", facts.source, out);
-    append_list(R"(,"source_nodes":)", facts.source_nodes, out);
-    append_list(R"(,"original_aten":)", facts.original_aten, out);
-    if (!facts.python_stack.empty()) append_list(R"(,"python_stack":)", facts.python_stack, out);
+    append_texts(R"(,"source_nodes":)", facts.source_nodes, out);
+    append_texts(R"(,"original_aten":)", facts.original_aten, out);
+    if (!facts.python_stack.empty()) append_texts(R"(,"python_stack":)", facts.python_stack, out);
     out += "}\n";
     std::string& fragment = sites_.add(facts.number);
     append_member(R"(,"kernel":)", facts.kernel, fragment);

@@ -63,7 +63,7 @@ void append_dtype(const TensorFacts& facts, std::string& out) {
     }
 }
 
-void append_list(const char* name, const std::vector<std::int64_t>& numbers, std::string& out) {
+void append_numbers(const char* name, const std::vector<std::int64_t>& numbers, std::string& out) {
     out += name;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         if (i != 0) out += ", ";
@@ -161,8 +161,8 @@ const TextRenderer::TensorText& TextRenderer::text_of(const TensorFacts& facts) 
     append_clean(facts.device, text.tail);
     text.tail += '\n';
     if (facts.sizes_known) {
-        append_list("Size: [", facts.sizes, text.tail);
-        if (facts.is_strided) append_list("Stride: [", facts.strides, text.tail);
+        append_numbers("Size: [", facts.sizes, text.tail);
+        if (facts.is_strided) append_numbers("Stride: [", facts.strides, text.tail);
         text.tail += facts.is_strided ? "Layout: Strided\n" : "Layout: not strided\n";
         text.tail += facts.is_contiguous ? "Is contiguous: 1\n" : "Is contiguous: 0\n";
         text.tail += "Requires grad: 0\n";  // gradients are off during a run

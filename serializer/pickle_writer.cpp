@@ -8,12 +8,12 @@ namespace aoti_dbg {
 namespace {
 
 // The usual size of a tensor's pickle.
-constexpr std::size_t kUsualBytes = 256;
+constexpr std::size_t kUsualPickle = 256;
 
 }  // namespace
 
 PickleWriter::PickleWriter() {
-    out_.reserve(kUsualBytes);
+    out_.reserve(kUsualPickle);
     op(PickleOp::proto);
     number(2, 1);
 }

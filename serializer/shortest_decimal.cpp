@@ -14,7 +14,7 @@ __extension__ using Wide = unsigned __int128;
 
 /// Fractions have this many bits, so that ten of them fit into 64.
 constexpr unsigned kFractionBits = 60;
-constexpr std::uint64_t kOne = std::uint64_t{1} << kFractionBits;
+constexpr std::uint64_t kUnit = std::uint64_t{1} << kFractionBits;
 
 /// The product is too small by at most nine units of a fraction.
 constexpr std::uint64_t kError = 16;
@@ -53,15 +53,15 @@ bool find_digits(std::uint64_t mantissa, int exponent, bool is_power_of_two, Sho
     const auto shift = static_cast<unsigned>(zeros - exponent - power.exponent - 64);
     const auto whole = static_cast<std::uint64_t>(product >> shift);
     const std::uint64_t fraction =
-        static_cast<std::uint64_t>(product >> (shift - kFractionBits)) & (kOne - 1);
+        static_cast<std::uint64_t>(product >> (shift - kFractionBits)) & (kUnit - 1);
     const Wide unit = static_cast<Wide>(power.high) << 64U | power.low;
     const auto half =
         static_cast<std::uint64_t>(unit >> static_cast<unsigned>(1 - exponent - power.exponent - 60));
     const std::uint64_t half_below = is_power_of_two ? half / 2 : half;
 
     const std::uint64_t tens = whole / 10;
-    const std::uint64_t below = (whole - tens * 10) * kOne + fraction;
-    const std::uint64_t above = 10 * kOne - below;
+    const std::uint64_t below = (whole - tens * 10) * kUnit + fraction;
+    const std::uint64_t above = 10 * kUnit - below;
     if (is_close(below, half_below) || is_close(above, half)) return false;
     if (below < half_below || above < half) {
         to.digits = tens + (below < half_below ? 0 : 1);
@@ -69,9 +69,9 @@ bool find_digits(std::uint64_t mantissa, int exponent, bool is_power_of_two, Sho
         strip_zeros(to);
         return true;
     }
-    if (is_close(fraction, kOne / 2)) return false;
-    const bool is_up = fraction > kOne / 2;
-    if (is_up ? kOne - fraction + kError >= half : fraction + kError >= half_below) return false;
+    if (is_close(fraction, kUnit / 2)) return false;
+    const bool is_up = fraction > kUnit / 2;
+    if (is_up ? kUnit - fraction + kError >= half : fraction + kError >= half_below) return false;
     to.digits = whole + (is_up ? 1 : 0);
     to.exponent = -k;
     return true;

@@ -9,6 +9,7 @@
 
 #include "base/errno_keeper.hpp"
 #include "serializer/cuda_error.hpp"
+#include "shim/runtime/clock.hpp"
 #include "shim/runtime/driver_api.hpp"
 #include "shim/runtime/event_handlers.hpp"
 #include "shim/runtime/launch_count.hpp"
@@ -20,7 +21,6 @@ std::atomic<bool> g_raises_faults{false};
 
 namespace {
 
-constexpr std::uint64_t kMillisecond = 1'000'000;
 // A call that waits for a faulting kernel waits at least 27 ms, or not at all if the fault was a store. The
 // driver's threads run, and the debugger is loaded 0.7 ms later, or up to 35 ms later on a busy machine.
 constexpr std::uint64_t kShortestStall = 25 * kMillisecond;

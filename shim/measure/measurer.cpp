@@ -23,8 +23,6 @@ alignas(kCacheLine) std::atomic<std::uint32_t> g_pending_points{0};
 
 namespace {
 
-constexpr std::uint64_t kMillisecond = 1'000'000;
-
 // The maximum wait for a device without progress. Either it hangs, or a thread that waits for the library
 // blocks it.
 constexpr std::uint64_t kPatience = 10'000 * kMillisecond;

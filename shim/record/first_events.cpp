@@ -4,7 +4,7 @@ namespace aoti_dbg {
 namespace {
 
 constexpr std::size_t kMostThreads = 4096;
-constexpr std::size_t kDeepest = 64;  // open calls that a thread's state keeps
+constexpr std::size_t kMostOpen = 64;  // open calls that a thread's state keeps
 
 }  // namespace
 
@@ -21,7 +21,7 @@ bool FirstEvents::is_first(const MeasuredCall& event) {
     const bool is_open = !open.empty() && open.back() == event.sequence;
     if (event.side == EventSide::before) {
         if (is_open) return false;
-        if (open.size() == kDeepest) open.erase(open.begin());
+        if (open.size() == kMostOpen) open.erase(open.begin());
         open.push_back(event.sequence);
         return true;
     }

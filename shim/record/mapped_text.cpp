@@ -8,7 +8,7 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPageSize = 4096;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Status MappedText::append(const char* text, std::size_t length) {
         if (written.ok()) leave_step(text);
         return written;
     }
-    const std::size_t bytes = std::clamp(file_.size() / kPage * kPage, kFirstStep, kLargestStep);
+    const std::size_t bytes = std::clamp(file_.size() / kPageSize * kPageSize, kFirstStep, kLargestStep);
     const Result<char*> mapped = file_.extend(bytes, '\n');
     if (!mapped.ok()) return mapped.status();
     leave_step(text);

@@ -17,7 +17,7 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPageBytes = 4096;
 
 int write_at(int descriptor, std::size_t from, const char* data, std::size_t bytes) {
     for (std::size_t done = 0; done < bytes;) {
@@ -120,7 +120,7 @@ Result<char*> PreallocatedFile::extend(std::size_t bytes, char fill) {
     int error = fill != '\0'
                     ? append_filled(descriptor, size_, bytes, fill)
                     : posix_fallocate(descriptor, static_cast<off_t>(size_), static_cast<off_t>(bytes));
-    const std::size_t lead = size_ % kPage;  // a mapping starts at a page boundary
+    const std::size_t lead = size_ % kPageBytes;  // a mapping starts at a page boundary
     void* mapped = MAP_FAILED;
     if (error == 0) {
         const int flags = MAP_SHARED | (fill != '\0' ? MAP_POPULATE : 0);
@@ -139,7 +139,7 @@ Result<char*> PreallocatedFile::extend(std::size_t bytes, char fill) {
 }
 
 void PreallocatedFile::unmap(char* part, std::size_t bytes) {
-    const std::size_t lead = reinterpret_cast<std::uintptr_t>(part) % kPage;
+    const std::size_t lead = reinterpret_cast<std::uintptr_t>(part) % kPageBytes;
     munmap(part - lead, lead + bytes);
 }
 

@@ -14,6 +14,8 @@
 
 namespace aoti_dbg {
 
+inline constexpr std::uint64_t kMillisecond = 1'000'000;  // in nanoseconds
+
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
     return __rdtsc();

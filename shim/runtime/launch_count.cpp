@@ -16,12 +16,12 @@ std::atomic<std::uint32_t> g_context_changes{0};
 
 namespace {
 
-constexpr std::int32_t kNoDevice = -1;
+constexpr std::int32_t kUnknownDevice = -1;
 
 struct Counted {
     std::atomic<void*> context{nullptr};
     std::atomic<std::uint32_t> kernels{0};
-    std::atomic<std::int32_t> device{kNoDevice};
+    std::atomic<std::int32_t> device{kUnknownDevice};
 };
 
 // Contexts beyond this number are not counted.
@@ -58,16 +58,16 @@ std::atomic<std::uint64_t> g_last_launch{0};
     return context != nullptr ? context : current_context();
 }
 
-/// Returns the device that owns the memory, or kNoDevice for host memory and unknown addresses.
+/// Returns the device that owns the memory, or kUnknownDevice for host memory and unknown addresses.
 std::int32_t device_of_memory(std::uint64_t address) {
     const DriverApi* const api = driver_api();
     const auto find = [&](void* value, CUpointer_attribute attribute) {
         return api != nullptr && api->cuPointerGetAttribute(value, attribute, address) == CUDA_SUCCESS;
     };
     CUmemorytype type{};
-    std::int32_t device = kNoDevice;
-    if (!find(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE) || type != CU_MEMORYTYPE_DEVICE) return kNoDevice;
-    return find(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) ? device : kNoDevice;
+    std::int32_t device = kUnknownDevice;
+    if (!find(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE) || type != CU_MEMORYTYPE_DEVICE) return kUnknownDevice;
+    return find(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) ? device : kUnknownDevice;
 }
 
 void set_device(Counted& one, int device) {
@@ -80,7 +80,7 @@ void set_device(Counted& one, int device) {
 [[gnu::cold]] void find_device(Counted& one) {
     if (current_context() != one.context.load(std::memory_order_relaxed)) return;
     const DriverApi* const api = driver_api();
-    CUdevice device = kNoDevice;
+    CUdevice device = kUnknownDevice;
     if (api != nullptr && api->cuCtxGetDevice(&device) == CUDA_SUCCESS) set_device(one, device);
 }
 
@@ -108,7 +108,7 @@ void set_device(Counted& one, int device) {
 [[gnu::always_inline]] inline Counted* counted(const void* stream) {
     void* const context = context_of(stream);
     Counted* const one = context != nullptr ? place_of(context) : nullptr;
-    if (one != nullptr && one->device.load(std::memory_order_relaxed) == kNoDevice) [[unlikely]]
+    if (one != nullptr && one->device.load(std::memory_order_relaxed) == kUnknownDevice) [[unlikely]]
         find_device(*one);
     return one;
 }
@@ -143,7 +143,7 @@ void forget_where(Goes goes) {
         if (!goes(one)) continue;
         one.kernels.store(0, std::memory_order_relaxed);
         // A new context may get the same address.
-        one.device.store(kNoDevice, std::memory_order_relaxed);
+        one.device.store(kUnknownDevice, std::memory_order_relaxed);
     }
     event_handlers::expect_others();
 }
@@ -192,7 +192,7 @@ ring::DeviceContext numbered_context(std::uint8_t number) {
     if (number == 0 || number > ring::kMostContexts) return {};
     const Counted& one = g_counted[number - 1];
     const std::int32_t device = one.device.load(std::memory_order_relaxed);
-    if (device == kNoDevice) return {};
+    if (device == kUnknownDevice) return {};
     return {reinterpret_cast<std::uintptr_t>(one.context.load(std::memory_order_acquire)),
             static_cast<std::uint32_t>(device), 0};
 }
@@ -211,7 +211,7 @@ LaunchNumber number_of_graph(const void* graph, const void* stream) {
 void number_copy(std::uint64_t to, std::uint64_t from, const void* stream) {
     const ErrnoKeeper errno_keeper;
     const std::int32_t device = device_of_memory(to);
-    if (device == kNoDevice || device_of_memory(from) != device) return;
+    if (device == kUnknownDevice || device_of_memory(from) != device) return;
     if (Counted* const one = counted_on(device, stream); one != nullptr)
         one->kernels.fetch_add(1, std::memory_order_relaxed);
 }

@@ -12,13 +12,13 @@ namespace {
 // Longer names are truncated for printing, because templates of library kernels reach tens of kilobytes.
 constexpr std::size_t kLongestName = 1000;
 
-struct Registry {
+struct KernelNames {
     std::deque<Name> names;  // a deque keeps addresses stable
     std::unordered_map<std::string, const Name*> by_key;
 };
 
-Registry& registry() {
-    static auto* instance = new Registry;  // never destroyed: threads outlive static destruction
+KernelNames& kernel_names() {
+    static auto* instance = new KernelNames;  // never destroyed: threads outlive static destruction
     return *instance;
 }
 
@@ -31,7 +31,7 @@ const Name* intern_name(std::string_view printed, std::string_view symbol) {
     key.append(symbol);
 
     const std::lock_guard lock(wiped_page().names_mutex);
-    Registry& all = registry();
+    KernelNames& all = kernel_names();
     if (const auto found = all.by_key.find(key); found != all.by_key.end()) return found->second;
 
     std::string shown(printed.substr(0, kLongestName));
@@ -46,7 +46,7 @@ const Name* intern_name(std::string_view printed, std::string_view symbol) {
 
 const Name* name_by_id(std::uint32_t id) {
     const std::lock_guard lock(wiped_page().names_mutex);
-    const Registry& all = registry();
+    const KernelNames& all = kernel_names();
     return id < all.names.size() ? &all.names[id] : nullptr;
 }
 

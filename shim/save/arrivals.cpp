@@ -12,15 +12,13 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::uint64_t kMillisecond = 1'000'000;
-
 // The pause between two checks of pending pieces.
-constexpr std::uint64_t kShortestNap = kMillisecond / 20;
-constexpr std::uint64_t kLongestNap = kMillisecond;
+constexpr std::uint64_t kShortestPause = kMillisecond / 20;
+constexpr std::uint64_t kLongestPause = kMillisecond;
 
 // After this long the thread queries the device now and then whether it is done or dead. A kernel may well
 // take that long.
-constexpr std::uint64_t kPatience = 2'000 * kMillisecond;
+constexpr std::uint64_t kArrivalPatience = 2'000 * kMillisecond;
 constexpr std::uint64_t kBetweenQuestions = 100 * kMillisecond;
 
 }  // namespace
@@ -57,14 +55,14 @@ void* Arrivals::run_thread(void* arrivals) {
 
 void Arrivals::work() {
     std::vector<ArrivingPiece> taken;
-    std::uint64_t rest = kShortestNap;
+    std::uint64_t rest = kShortestPause;
     for (;;) {
         take_in(taken);
         bool goes_on = false;
         for (Lane& lane : lanes_)
             goes_on = serve(lane) || goes_on;
         std::erase_if(lanes_, [](const Lane& lane) { return lane.pieces.empty(); });
-        rest = goes_on ? kShortestNap : std::min(rest + rest / 8, kLongestNap);
+        rest = goes_on ? kShortestPause : std::min(rest + rest / 8, kLongestPause);
         if (!goes_on) nap(rest);
     }
 }
@@ -117,7 +115,7 @@ Arrivals::Prospect Arrivals::prospect(Lane& lane) {
     const std::uint64_t ending_since = ending_since_.load(std::memory_order_relaxed);
     const std::uint64_t now = monotonic_nanoseconds();
     if (lane.waiting_since == 0) lane.waiting_since = now;
-    const bool is_overdue = now >= std::max(lane.waiting_since, ending_since) + kPatience;
+    const bool is_overdue = now >= std::max(lane.waiting_since, ending_since) + kArrivalPatience;
     // The driver may have shut down already.
     if (is_overdue && ending_since != 0) gpu.give_up();
     if (gpu.has_failed()) return Prospect::unknown;
@@ -172,7 +170,7 @@ bool Arrivals::drain(std::uint64_t patience_ns) const {
     const std::uint64_t put = put_.load(std::memory_order_relaxed);
     std::uint64_t handed_on = handed_on_.load(std::memory_order_acquire);
     for (std::uint64_t since = monotonic_nanoseconds(); handed_on < put;) {
-        nap(kShortestNap);
+        nap(kShortestPause);
         const std::uint64_t now = monotonic_nanoseconds();
         const std::uint64_t then = std::exchange(handed_on, handed_on_.load(std::memory_order_acquire));
         if (handed_on != then) since = now;
@@ -184,7 +182,7 @@ bool Arrivals::drain(std::uint64_t patience_ns) const {
 void Arrivals::finish() {
     ending_since_.store(monotonic_nanoseconds(), std::memory_order_relaxed);
     // The thread gives up before this timeout.
-    (void)drain(kPatience + kPatience / 2);
+    (void)drain(kArrivalPatience + kArrivalPatience / 2);
 }
 
 }  // namespace aoti_dbg

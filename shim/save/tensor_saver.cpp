@@ -20,7 +20,6 @@ constexpr std::size_t kPiece = std::size_t{1} << 20U;
 constexpr std::uint64_t kLeastInParts = std::uint64_t{8} << 20U;
 // The most names to remember. For a forgotten name, the file system is asked one number at a time.
 constexpr std::size_t kMostNames = 65536;
-constexpr std::uint64_t kMostOfOneName = 100000;
 constexpr std::size_t kMostVainFolders = 1024;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
@@ -295,7 +294,7 @@ Failed TensorSaver::publish(SavingJob& job, Hand& hand) {
     for (std::uint64_t tries = 0;; ++tries) {
         const std::string name = file_name_of(job.stem, job.number);
         const Failed failed = job.file->publish(hand.folder, name.c_str());
-        if (failed.error != EEXIST || tries >= kMostOfOneName) return failed;
+        if (failed.error != EEXIST || tries >= kMostNamesTried) return failed;
         const std::lock_guard lock(mutex_);
         job.number = next_number(job);
     }

@@ -124,6 +124,9 @@ class TensorSaver {
     [[nodiscard]] std::string index_path() const { return index_.path(); }
 
   private:
+    /// For one file, when other names exist already.
+    static constexpr std::uint64_t kMostNamesTried = 100000;
+
     TensorSaver(const SavingSettings& settings, TensorFolder folder, Say say);
 
     void write_hole(SavingJob& job, std::uint64_t zeros);

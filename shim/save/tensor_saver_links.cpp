@@ -8,8 +8,6 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::uint64_t kMostOfOneName = 100000;
-
 /// The file system has no links, or the two folders are on different file systems.
 bool means_no_links(int error) {
     return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EXDEV;
@@ -128,7 +126,7 @@ Failed TensorSaver::link_under_free_name(SavingJob& job, const SavedFile& known,
         const int linked = folder_.calls().link_at(hand.root.number(), known.path.c_str(),
                                                    hand.folder.number(), name.c_str(), 0);
         if (linked == 0) return {};
-        if (errno != EEXIST || tries >= kMostOfOneName) return {errno, "cannot link a file in"};
+        if (errno != EEXIST || tries >= kMostNamesTried) return {errno, "cannot link a file in"};
         const std::lock_guard lock(mutex_);
         job.number = next_number(job);
     }

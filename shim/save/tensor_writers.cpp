@@ -18,7 +18,7 @@ namespace aoti_dbg {
 namespace {
 
 // The most queued tensors, half a kilobyte each.
-constexpr std::uint32_t kMostJobs = 8192;
+constexpr std::uint32_t kMostOpenJobs = 8192;
 // More threads only wait for the file system and for each other (bench/save_bench). On two processors four
 // threads write no faster than two. On larger machines the program keeps half of the processors.
 constexpr std::uint32_t kMostThreadsUnasked = 8;
@@ -136,7 +136,7 @@ SavingJob* TensorWriters::open(const TensorToSave& what, std::uint32_t patience_
     {
         std::unique_lock lock(mutex_);
         const bool has_room = room_.wait_for(lock, std::chrono::milliseconds(patience_ms),
-                                             [this] { return open_jobs_ < kMostJobs || is_ending_; });
+                                             [this] { return open_jobs_ < kMostOpenJobs || is_ending_; });
         if (!has_room || is_ending_) return refuse(is_ending_ ? LeftOut::late : LeftOut::queue_full);
         ++open_jobs_;
         if (free_.empty()) {

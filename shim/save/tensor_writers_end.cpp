@@ -21,13 +21,13 @@ constexpr std::uint64_t kFirstLine = 1'000'000'000;
 /// Returns true as soon as `condition` is true, or false on timeout.
 template <typename Condition>
 bool wait_for(Condition condition, std::uint32_t milliseconds) {
-    constexpr long kLongestNap = 2'000'000;
+    constexpr long kLongestEndPause = 2'000'000;
     const std::uint64_t end = monotonic_nanoseconds() + std::uint64_t{milliseconds} * 1'000'000U;
     timespec nap{0, 100'000};
     while (!condition()) {
         if (monotonic_nanoseconds() >= end) return false;
         nanosleep(&nap, nullptr);
-        nap.tv_nsec = std::min(2 * nap.tv_nsec, kLongestNap);
+        nap.tv_nsec = std::min(2 * nap.tv_nsec, kLongestEndPause);
     }
     return true;
 }

@@ -18,13 +18,12 @@ namespace aoti_dbg {
 namespace {
 
 constexpr long kMicrosecond = 1000;  // ns
-constexpr long kMillisecond = 1'000'000;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
 // The sooner the thread sees a time, the better the device's clock is known.
 constexpr long kSoon = 50 * kMicrosecond;
-constexpr long kOften = 10 * kMillisecond;
-constexpr long kSeldom = 20 * kMillisecond;  // no launch is under way
+constexpr long kOften = long{10 * kMillisecond};
+constexpr long kSeldom = long{20 * kMillisecond};  // no launch is under way
 
 constexpr std::size_t kMany = 4096;  // times that arrived since the last look, so that rings may get full
 

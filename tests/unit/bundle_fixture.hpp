@@ -16,7 +16,7 @@
 #include "tests/support/pt_cases.hpp"
 #include "tests/support/run_program.hpp"
 
-namespace aoti_dbg::cli::test {
+namespace aoti_dbg::cli::bundles {
 
 namespace fs = std::filesystem;
 using aoti_dbg::test::PtCase;
@@ -177,4 +177,4 @@ inline std::optional<std::string> elements(const LaunchFile& file, const LaunchT
     return text_of(saved->bytes);
 }
 
-}  // namespace aoti_dbg::cli::test
+}  // namespace aoti_dbg::cli::bundles

@@ -9,7 +9,7 @@
 namespace aoti_dbg::cli::bundle_test {
 namespace {
 
-using namespace test;
+using namespace bundles;
 
 std::string failure_of(const Status& status) {
     return status.ok() ? "" : status.message();

@@ -9,7 +9,7 @@
 namespace aoti_dbg::cli::smaller_launch_test {
 namespace {
 
-using namespace test;
+using namespace bundles;
 
 bool contains(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;

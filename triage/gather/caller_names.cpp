@@ -15,16 +15,16 @@ namespace {
 constexpr std::string_view kOwnLibrary = "/libaoti_dbg.so";
 constexpr std::size_t kLongestName = 120;
 
-struct Place {
+struct CodePlace {
     std::string path;
     std::uint64_t offset = 0;  // in the file
 };
 
-std::optional<Place> place_in(const std::string& caller) {
+std::optional<CodePlace> place_in(const std::string& caller) {
     constexpr std::string_view kBetween = "+0x";
     const std::size_t at = caller.rfind(kBetween);
     if (at == std::string::npos || caller.front() != '/') return std::nullopt;
-    Place place{caller.substr(0, at), 0};
+    CodePlace place{caller.substr(0, at), 0};
     const char* const begin = caller.data() + at + kBetween.size();
     const char* const end = caller.data() + caller.size();
     const auto read = std::from_chars(begin, end, place.offset, 16);
@@ -38,7 +38,7 @@ std::string readable(std::string_view symbol) {
 }
 
 /// Returns an empty text if the file does not have the name.
-std::string function_at(const Place& place) {
+std::string function_at(const CodePlace& place) {
     const Result<MappedFile> mapped = MappedFile::open(place.path);
     if (!mapped.ok()) return {};
     const elf::Bytes bytes = mapped.value().bytes();
@@ -63,7 +63,7 @@ std::string function_at(const Place& place) {
 void name_callers(std::vector<std::string>& callers) {
     std::vector<std::string> named;
     for (const std::string& caller : callers) {
-        const std::optional<Place> place = place_in(caller);
+        const std::optional<CodePlace> place = place_in(caller);
         if (!place) {
             named.push_back(caller);
             continue;

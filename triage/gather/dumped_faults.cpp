@@ -12,7 +12,7 @@ namespace aoti_dbg {
 namespace {
 
 /// "process 4242 (rank 1)"
-std::string name_of(const RecordedProcess& process) {
+std::string short_name_of(const RecordedProcess& process) {
     return "process " + std::to_string(process.pid) +
            (process.facts.rank.empty() ? "" : " (rank " + process.facts.rank + ")");
 }
@@ -31,7 +31,7 @@ const RecordedProcess* first_fault(const std::vector<RecordedProcess>& processes
                                    Evidence& evidence) {
     const RecordedProcess* first = nullptr;
     const auto note = [&evidence](const RecordedProcess& process, const DeviceFault& fault) {
-        evidence.notes.push_back(name_of(process) + " also had a fault, in " +
+        evidence.notes.push_back(short_name_of(process) + " also had a fault, in " +
                                  (fault.kernel.empty() ? "an unknown kernel" : fault.kernel));
     };
     std::set<std::string> inspected;  // if processes share a folder, the last one counts

@@ -51,7 +51,7 @@ ProcessFacts facts_of(const std::string& ring, std::uint32_t pid) {
     return read.ok() && read.value().pid == pid ? std::move(read.value()) : ProcessFacts{};
 }
 
-bool has_failed(const ring::Record& record) {
+bool is_failed_call(const ring::Record& record) {
     return record.kind != ring::CallKind::lifecycle &&
            (record.result != 0 || (record.flags & ring::kUnwoundByException) != 0);
 }
@@ -102,7 +102,7 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
                 first_error = std::min(first_error, record.end_ticks);
             }
             if (record.kind == ring::CallKind::wait) continue;
-            if (has_failed(record)) note_failed(contents, record, process, first_failed);
+            if (is_failed_call(record)) note_failed(contents, record, process, first_failed);
             if (!is_open(record) || thread.ended) continue;
             process.has_open_calls = true;
             process.is_main_thread_inside |= thread.tid == process.pid;
