@@ -69,13 +69,25 @@ target_link_libraries(aoti_dbg_flags INTERFACE Threads::Threads)
 include(aoti_dbg_precompiled)
 
 # The compilers need about half the time for several files as one. So the names in the anonymous namespaces of a
-# library differ. CI compiles tests alone with ASan, and libraries alone in clang-tidy, which finds missing includes.
+# folder differ. CI compiles tests alone with ASan, and libraries alone in clang-tidy, which finds missing includes.
 set(AOTI_DBG_TOGETHER libraries tests CACHE STRING "What is compiled several files at a time: libraries, tests")
-# aoti_dbg_together(target libraries|tests)
+set(AOTI_DBG_FILES_TOGETHER 10 CACHE STRING "The most files to compile as one; a large number finds equal names")
+# aoti_dbg_together(target libraries|tests): compiles the sources of a folder together.
 function(aoti_dbg_together target kind)
-  if(kind IN_LIST AOTI_DBG_TOGETHER)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+  if(NOT kind IN_LIST AOTI_DBG_TOGETHER)
+    return()
   endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  foreach(source IN LISTS sources)
+    get_filename_component(folder ${source} DIRECTORY)
+    string(MAKE_C_IDENTIFIER "_${folder}" folder)
+    list(LENGTH sources${folder} number)
+    list(APPEND sources${folder} ${source})
+    math(EXPR group "${number} / ${AOTI_DBG_FILES_TOGETHER}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}_${group}")
+  endforeach()
 endfunction()
 # aoti_dbg_alone(a.cpp ...): these sources are compiled alone in every build. Outside the main source file, g++ forbids
 # members whose types are in an anonymous namespace, because such a type might hide that of a header.

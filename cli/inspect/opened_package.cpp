@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 /// A package has a dozen files, and one with many models some hundreds.
 constexpr std::size_t kMostFiles = 4096;
 constexpr std::size_t kMostEntries = std::size_t{1} << 16U;
-constexpr int kDeepest = 8;
+constexpr int kDeepestFolder = 8;
 
 bool is_of_model(std::string_view path) {
     for (const std::string_view ending : {".so", ".cpp", ".json", ".cubin"})
@@ -93,7 +93,7 @@ Result<OpenedPackage> OpenedPackage::open_folder(const std::string& path) {
     std::vector<std::string> found;
     for (std::size_t seen = 0; at != fs::recursive_directory_iterator() && seen < kMostEntries; ++seen) {
         std::error_code unknown;
-        if (at.depth() >= kDeepest) at.disable_recursion_pending();
+        if (at.depth() >= kDeepestFolder) at.disable_recursion_pending();
         if (is_of_model(at->path().native()) && at->is_regular_file(unknown)) found.push_back(at->path());
         at.increment(failed);
         if (failed) break;

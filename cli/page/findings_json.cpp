@@ -8,10 +8,6 @@
 namespace aoti_dbg::cli {
 namespace {
 
-std::int64_t number_or_none(std::uint32_t number) {
-    return number == ~std::uint32_t{0} ? -1 : std::int64_t{number};
-}
-
 /// Texts of a finding have no limit of their own.
 std::string cut_text(const std::string& text) {
     constexpr std::size_t kMost = 2000;

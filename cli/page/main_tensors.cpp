@@ -13,7 +13,7 @@
 namespace aoti_dbg::cli {
 namespace {
 
-constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr unsigned kDropped = 14;  // of a float's bits
 constexpr std::uint32_t kUnknownCode = 0x3'ffff;
 constexpr std::uint32_t kNanCode = 0x1'ff00;
@@ -87,7 +87,7 @@ std::string side_json(const Page& page, const std::vector<std::uint32_t>& rows, 
 void append_packed(double number, std::string& out) {
     const std::uint32_t code = code_of(number);
     for (const unsigned shift : {12U, 6U, 0U})
-        out += kDigits[code >> shift & 63U];
+        out += kBase64[code >> shift & 63U];
 }
 
 const RowTensor* main_tensor(const PageSite& site, const std::vector<RowTensor>& tensors, bool is_after) {

@@ -36,6 +36,11 @@ inline constexpr double kUnknown = std::bit_cast<double>(kUnknownBits);
 /// null.
 void append_real_column(const std::vector<double>& numbers, std::string& out);
 
+/// Unknown numbers are -1 on the page.
+inline std::int64_t number_or_none(std::uint32_t number) {
+    return number == ~std::uint32_t{0} ? -1 : std::int64_t{number};
+}
+
 /// Appends the comma between the elements of a list.
 inline void append_comma(std::string& out) {
     if (out.back() != '[' && out.back() != '{') out += ',';

@@ -18,10 +18,6 @@ std::int64_t exact(std::uint64_t number) {
     return static_cast<std::int64_t>(std::min(number, kMostExact));
 }
 
-std::int64_t number_or_none(std::uint32_t number) {
-    return number == ~std::uint32_t{0} ? -1 : std::int64_t{number};
-}
-
 /// Rounds to five significant digits.
 std::int64_t rounded(double number) {
     if (!(number > 0)) return 0;

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Kernels may rely on the alignment that their pointers had.
-constexpr std::uint64_t kAlignment = 64;
+constexpr std::uint64_t kTensorAlignment = 64;
 
 // What the script defines itself, and words of Python that may be names of weights.
 constexpr std::string_view kReserved[] = {
@@ -169,7 +169,7 @@ std::string ScriptTensors::line_of(const Taken& taken) const {
     if (taken.is_as_saved && is_alone(taken)) return taken.variable + " = load(" + file + ")\n";
     const std::size_t piece = piece_of(*taken.tensor);
     const std::uint64_t begin = pieces_[piece].begin;
-    const std::uint64_t offset = taken.tensor->address - begin + begin % kAlignment;
+    const std::uint64_t offset = taken.tensor->address - begin + begin % kTensorAlignment;
     return taken.variable + " = restore(" + file + ", memory" + std::to_string(piece) + ", " +
            std::to_string(offset) + ", " + tuple_of(taken.tensor->facts.sizes) + ", " +
            tuple_of(taken.tensor->facts.strides) + ")\n";
@@ -184,7 +184,7 @@ std::string ScriptTensors::loaded() const {
         if (!is_plain && allocated.insert(piece).second)
             text += "memory" + std::to_string(piece) + " = torch.zeros(" +
                     std::to_string(pieces_[piece].end - pieces_[piece].begin +
-                                   pieces_[piece].begin % kAlignment) +
+                                   pieces_[piece].begin % kTensorAlignment) +
                     ", dtype=torch.uint8, device=" + python_string(taken.device) + ")\n";
         text += line_of(taken);
     }

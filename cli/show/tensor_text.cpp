@@ -26,7 +26,7 @@ std::string list_text(const std::vector<std::int64_t>& numbers) {
     return text + "]";
 }
 
-std::string line(const char* name, const std::string& text) {
+std::string tensor_line(const char* name, const std::string& text) {
     std::string padded = name;
     padded.resize(11, ' ');
     return padded + text + "\n";
@@ -107,7 +107,7 @@ std::string histogram_text(const TensorNumbers& elements, const Moments& finite)
         row += " " + std::to_string(counts[bin]);
         const std::uint64_t bar = (counts[bin] * kWidest + most - 1) / most;
         if (bar != 0) row.resize(std::max(row.size(), width + 10), ' ');
-        text += line(bin == 0 ? "histogram" : "", row + (bar == 0 ? "" : " " + std::string(bar, '#')));
+        text += tensor_line(bin == 0 ? "histogram" : "", row + (bar == 0 ? "" : " " + std::string(bar, '#')));
     }
     return text;
 }
@@ -118,14 +118,14 @@ std::string tensor_text(const PtView& tensor) {
     const TensorNumbers elements(tensor);
     const TensorStatistics statistics = elements.statistics();
     std::string text =
-        line("tensor", std::string(dtype_name(tensor.dtype)) + list_text(tensor.sizes) + ", strides " +
-                           list_text(tensor.strides) + ", from " + clean_text(tensor.device) + ", " +
-                           memory_text(tensor.storage.size()) + " of storage");
-    text += line("elements", counts_text(statistics));
+        tensor_line("tensor", std::string(dtype_name(tensor.dtype)) + list_text(tensor.sizes) + ", strides " +
+                                  list_text(tensor.strides) + ", from " + clean_text(tensor.device) + ", " +
+                                  memory_text(tensor.storage.size()) + " of storage");
+    text += tensor_line("elements", counts_text(statistics));
     if (elements.count() == 0) return text;
-    text += line(is_complex(tensor.dtype) ? "real" : "finite", moments_text(statistics.real.finite));
-    if (is_complex(tensor.dtype)) text += line("imaginary", moments_text(statistics.imaginary.finite));
-    text += line("values", values_text(elements, tensor.dtype));
+    text += tensor_line(is_complex(tensor.dtype) ? "real" : "finite", moments_text(statistics.real.finite));
+    if (is_complex(tensor.dtype)) text += tensor_line("imaginary", moments_text(statistics.imaginary.finite));
+    text += tensor_line("values", values_text(elements, tensor.dtype));
     return text + histogram_text(elements, statistics.real.finite);
 }
 

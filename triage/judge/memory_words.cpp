@@ -132,25 +132,25 @@ std::string freed_text(const NearMemory& near) {
 }
 
 std::string near_text(const NearMemory& near) {
-    using Place = NearMemory::Place;
+    using Near = NearMemory::Place;
     switch (near.place) {
-        case Place::inside:
+        case Near::inside:
             return memory_text(near.distance) + " into " + whole_text(near) +
                    (may_be_segment(near) ? ", possibly a segment of several tensors" : "") +
                    (near.known_tensors > 1 ? ", a segment of several tensors" : "");
-        case Place::freed_later:
+        case Near::freed_later:
             return memory_text(near.distance) + " into " + whole_text(near) + ", which was " +
                    std::string(freed_words(near)) + " after that launch (" +
                    std::string(word_of(near.freed_by)) + ")";
-        case Place::freed:
+        case Near::freed:
             return "in memory " + freed_place_text(near);
-        case Place::behind:
+        case Near::behind:
             return (near.distance == 0 ? "just past the end of "
                                        : memory_text(near.distance) + " past the end of ") +
                    whole_text(near) + gone_text(near);
-        case Place::before:
+        case Near::before:
             return memory_text(near.distance) + " before " + whole_text(near) + gone_text(near);
-        case Place::nowhere:
+        case Near::nowhere:
             break;
     }
     return "in no known allocation, and none is within " + memory_text(kNearBytes);
