@@ -106,15 +106,10 @@ class FloatPart {
 
     __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
         Suspect suspect;
-        if constexpr (kIsRare<Kind>) {
-            // Its code for turns with NaN serves all turns.
-            suspect.shift = shift_of(words);
-        } else {
-            if (__builtin_expect(add_ordinary(words, turn, suspect), 1)) return;
-            if constexpr (kHasRuns) {
-                TurnSpecials specials;
-                if (add_run<Kind>(words, turn.groups, specials)) return note(specials, turn);
-            }
+        if (__builtin_expect(add_ordinary(words, turn, suspect), 1)) return;
+        if constexpr (kHasRuns) {
+            TurnSpecials specials;
+            if (add_run<Kind>(words, turn.groups, specials)) return note(specials, turn);
         }
         add_suspect(turn, suspect);
     }

@@ -1,4 +1,4 @@
-// The statistics of float8 but float8_e8m0fnu. Their numbers have at most four significant bits, so the sums
+// The statistics of float8, except for float8_e8m0fnu. Their numbers have at most four significant bits, so the sums
 // of a turn need no reference: a rounding error needs numbers so different that it is small beside their
 // deviation. All of them are numbers of float16.
 #pragma once
@@ -128,30 +128,34 @@ struct Float8Sums {
     }
 };
 
-template <Float8Format kFormat>
-class Float8Numbers {
+/// The statistics of a thread. Its sums have no reference.
+class Float8Result {
   public:
-    __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
-        if (__builtin_expect(!add_ordinary(words, turn), 0)) add_mixed(turn);
-    }
-
-    __device__ void add_end(const Turn& turn) {
-        GroupBits bits(*turn.from);
+    /// One number after the other: what is missing or not finite may be anywhere.
+    __device__ void add_slowly(const Turn& turn) {
         TurnSpecials specials;
 #pragma unroll 1
-        for (unsigned i = 0; i < turn.in_last; ++i) {
-            const float number = TableFloat8::decode(bits.next(8));
-            if (!is_finite(number)) {
-                specials.add(number, 0);
-                continue;
+        for (unsigned k = turn.groups; k-- > 0;) {
+            GroupBits bits(turn.from[k * kBlockThreads]);
+            const unsigned numbers = k + 1 == turn.groups ? turn.in_last : kInGroup;
+#pragma unroll 1
+            for (unsigned i = 0; i < numbers; ++i) {
+                const float number = TableFloat8::decode(bits.next(8));
+                if (!is_finite(number)) {
+                    specials.add(number, k);
+                    continue;
+                }
+                sum_ += static_cast<double>(number);
+                squares_ += static_cast<double>(number) * static_cast<double>(number);
+                zeros_ += number == 0 ? 1 : 0;
+                ++count_;
+                extremes_.add(number, number, turn.number);
             }
-            sum_ += static_cast<double>(number);
-            squares_ += static_cast<double>(number) * static_cast<double>(number);
-            zeros_ += number == 0 ? 1 : 0;
-            ++count_;
-            extremes_.add(number, number, turn.number);
         }
         specials_.add(specials, turn);
+    }
+    __device__ void add_end(const Turn& turn) {
+        add_slowly(turn);
     }
 
     /// Moves the sums to the minimum, so that equal numbers have no deviation.
@@ -172,9 +176,25 @@ class Float8Numbers {
         leave(known, 0, extremes_.minimum_turn, extremes_.maximum_turn);
     }
 
-  private:
+  protected:
     static constexpr unsigned kInGroup = 16;
 
+    double sum_ = 0;
+    double squares_ = 0;
+    Extremes<float> extremes_{INFINITY, -INFINITY};
+    unsigned count_ = 0;
+    unsigned zeros_ = 0;
+    SpecialCounts specials_;
+};
+
+template <Float8Format kFormat>
+class Float8Numbers : public Float8Result {
+  public:
+    __device__ void add(const unsigned (&words)[kWords], const Turn& turn) {
+        if (__builtin_expect(!add_ordinary(words, turn), 0)) add_mixed(turn);
+    }
+
+  private:
     /// Returns false, and adds nothing, if a number is not finite or groups are missing. The rarest format
     /// has only the code for those.
     __device__ __forceinline__ bool add_ordinary(const unsigned (&words)[kWords], const Turn& turn) {
@@ -221,13 +241,6 @@ class Float8Numbers {
         extremes_.add(fminf(__low2float(minima), __high2float(minima)),
                       fmaxf(__low2float(maxima), __high2float(maxima)), turn);
     }
-
-    double sum_ = 0;
-    double squares_ = 0;
-    Extremes<float> extremes_{INFINITY, -INFINITY};
-    unsigned count_ = 0;
-    unsigned zeros_ = 0;
-    SpecialCounts specials_;
 };
 
 }  // namespace aoti_dbg::device

@@ -218,25 +218,6 @@ struct TableFloat8 {
     static __device__ float decode(std::uint64_t bits) { return shared().float8[bits]; }
 };
 
-/// float8_e8m0fnu is the exponent of a bfloat16: 0 means 2^-127, and 255 is NaN.
-struct ScaleFloat8 : BFloat16, TableFloat8 {
-    using BFloat16::kPaired;
-    using BFloat16::Real;
-    using TableFloat8::decode;
-    using TableFloat8::number;
-    static constexpr unsigned kPairs = 8;
-    static constexpr unsigned kNumbers = kWords * 4;
-    static __device__ void decode(const unsigned (&group)[4], Pair (&pairs)[kPairs]) {
-#pragma unroll
-        for (unsigned i = 0; i < kPairs; ++i) {
-            const unsigned bits = __byte_perm(group[i / 2], 0, i % 2 == 0 ? 0x1404 : 0x3424) >> 1U;
-            const unsigned ends =
-                __heq2_mask(as_pair<Pair>(bits), both(0)) | __heq2_mask(as_pair<Pair>(bits), both(INFINITY));
-            pairs[i] = as_pair<Pair>(bits | (ends & 0x00400040U));
-        }
-    }
-};
-
 /// The kinds of attention masks.
 template <typename Kind>
 inline constexpr bool kIsMasked = false;
@@ -246,11 +227,5 @@ template <>
 inline constexpr bool kIsMasked<Float16> = true;
 template <>
 inline constexpr bool kIsMasked<BFloat16> = true;
-
-/// Less code at the cost of speed.
-template <typename Kind>
-inline constexpr bool kIsRare = false;
-template <>
-inline constexpr bool kIsRare<ScaleFloat8> = true;
 
 }  // namespace aoti_dbg::device

@@ -5,6 +5,7 @@
 #include "stats_kernels/device_finish.cuh"
 #include "stats_kernels/device_float4.cuh"
 #include "stats_kernels/device_float8.cuh"
+#include "stats_kernels/device_scale8.cuh"
 #include "stats_kernels/device_sweep.cuh"
 #include "stats_kernels/device_values.cuh"
 
@@ -82,7 +83,7 @@ __device__ __noinline__ void sweep_region(Region region) {
         case DType::float4_e2m1fn_x2:
             return sweep_finite<Float4Numbers, 1>(region);
         case DType::float8_e8m0fnu:
-            return sweep_float8<RealNumbers<ScaleFloat8>>(region);
+            return sweep_float8<ScaleNumbers>(region);
         case DType::float8_e4m3fn:
             return sweep_float8<Float8Numbers<Float8Format::e4m3fn>>(region);
         case DType::float8_e5m2:

@@ -226,6 +226,34 @@ void check_patches(const Device& device, Engine& random, std::uint64_t contents)
     }
 }
 
+/// Measures powers of two from narrow and wide ranges of exponents. In the second half, small ones become
+/// large.
+void check_scales(const Device& device, Engine& random) {
+    OneByOne one(device);
+    for (const std::uint64_t first : {0, 1, 20, 60, 125, 190, 240})
+        for (const std::uint64_t many : {1, 2, 30, 70, 255})
+            for (const bool with_nan : {false, true}) {
+                Sample sample;
+                sample.dtype = DType::float8_e8m0fnu;
+                const std::uint64_t count = 100000 + below(random, 100);
+                sample.sizes = {static_cast<std::int64_t>(count)};
+                sample.strides = {1};
+                for (std::uint64_t i = 0; i < count; ++i) {
+                    const std::uint64_t exponent = std::min<std::uint64_t>(first + below(random, many), 254);
+                    sample.storage.push_back(
+                        static_cast<unsigned char>(i < count / 2 ? exponent : 254 - exponent));
+                }
+                if (with_nan) sample.storage[below(random, count)] = 255;
+                const DeviceMemory memory(count);
+                memory.fill_from(sample.storage.data(), count);
+                STATS_DRIVER(cuCtxSynchronize);
+                for (const Requested requested : {Requested::printed, kEverything})
+                    for (std::uint32_t blocks : {0U, 1U})
+                        check(sample, requested,
+                              one.measure(sample.view(memory.pointer()), requested, blocks));
+            }
+}
+
 /// Places a NaN last, for lengths that end anywhere in a thread's and a block's share.
 void check_ends(const Device& device) {
     OneByOne one(device);
@@ -365,6 +393,7 @@ int main(int argc, char** argv) {
     check_bytes(device, random);
     check_patches(device, random, argc <= 2 ? kContents : 1);
     check_ends(device);
+    check_scales(device, random);
     if (argc <= 2) {
         check_accuracy(device, "mean 1, std 0.01", 100003, 1, 0.01, false);
         check_accuracy(device, "mean 1e6, std 1", 1U << 24U, 1e6, 1, false);
