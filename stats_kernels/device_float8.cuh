@@ -1,6 +1,6 @@
-// The statistics of float8, except for float8_e8m0fnu. Their numbers have at most four significant bits, so the sums
-// of a turn need no reference: a rounding error needs numbers so different that it is small beside their
-// deviation. All of them are numbers of float16.
+// The statistics of float8, except for float8_e8m0fnu. Their numbers have at most four significant bits, so
+// the sums of a turn need no reference: a rounding error needs numbers so different that it is small beside
+// their deviation. All of them are numbers of float16.
 #pragma once
 
 #include "stats_kernels/device_float.cuh"
@@ -206,8 +206,7 @@ class Float8Numbers : public Float8Result {
         const float squares = halves[0].squares + halves[1].squares;
         if (kShowsSpecials<kFormat> ? !is_finite(squares) : has_special_bytes(words)) return false;
         sum_ += static_cast<double>(halves[0].sum + halves[1].sum);
-        squares_ += static_cast<double>(halves[0].squares);
-        squares_ += static_cast<double>(halves[1].squares);
+        squares_ += static_cast<double>(squares);
         zeros_ += kGroups * kInGroup - __popc(halves[0].nonzero) - __popc(halves[1].nonzero);
         count_ += kGroups * kInGroup;
         take_extremes(__hmin2(halves[0].minimum, halves[1].minimum),
@@ -237,10 +236,21 @@ class Float8Numbers : public Float8Result {
         take_extremes(sums.minimum, sums.maximum, turn.number);
     }
 
-    __device__ void take_extremes(__half2 minima, __half2 maxima, unsigned turn) {
+    /// Most turns change no extreme.
+    __device__ __forceinline__ void take_extremes(__half2 minima, __half2 maxima, unsigned turn) {
+        minima = __hmin2(minima, minima_);
+        maxima = __hmax2(maxima, maxima_);
+        const unsigned changes = (as_pair<unsigned>(minima) ^ as_pair<unsigned>(minima_)) |
+                                 (as_pair<unsigned>(maxima) ^ as_pair<unsigned>(maxima_));
+        if (__builtin_expect(changes == 0, 1)) return;
+        minima_ = minima;
+        maxima_ = maxima;
         extremes_.add(fminf(__low2float(minima), __high2float(minima)),
                       fmaxf(__low2float(maxima), __high2float(maxima)), turn);
     }
+
+    __half2 minima_ = __float2half2_rn(INFINITY);
+    __half2 maxima_ = __float2half2_rn(-INFINITY);
 };
 
 }  // namespace aoti_dbg::device
