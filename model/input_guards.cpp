@@ -8,12 +8,13 @@
 #include <string>
 #include <string_view>
 
+#include "model/reading_limits.hpp"
+
 namespace aoti_dbg {
 namespace {
 
 constexpr std::string_view kFunction = "check_input_";
 constexpr std::string_view kDtypePrefix = "aoti_torch_dtype_";
-constexpr std::size_t kMostDimensions = 64;  // PyTorch's limit
 
 /// Parses 12 or 12L. Returns nothing for other text or a number that does not fit.
 std::optional<std::int64_t> number_of(const Token& token) {

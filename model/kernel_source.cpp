@@ -4,6 +4,8 @@
 #include <cctype>
 #include <vector>
 
+#include "model/text_lines.hpp"
+
 namespace aoti_dbg {
 namespace {
 
@@ -49,13 +51,6 @@ std::string_view line_of(std::string_view source, std::uint32_t line) {
         source.remove_prefix(end + 1);
     }
     return source.substr(0, source.find('\n'));
-}
-
-std::string_view trimmed(std::string_view text) {
-    constexpr const char* kBlanks = " \t\r";
-    const std::size_t first = text.find_first_not_of(kBlanks);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
 std::vector<KernelAssertions::Line> assertions_in(std::string_view source) {

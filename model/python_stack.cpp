@@ -3,22 +3,15 @@
 #include <algorithm>
 #include <charconv>
 
+#include "model/text_lines.hpp"
+
 namespace aoti_dbg {
 namespace {
 
 constexpr std::size_t kLongestText = 4096;
 
-std::string_view trimmed_field(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1).substr(0, kLongestText);
-}
-
-std::string_view next_line(std::string_view& rest) {
-    const std::size_t end = rest.find('\n');
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    return line;
+std::string_view cut_and_trimmed(std::string_view text) {
+    return trimmed(text).substr(0, kLongestText);
 }
 
 /// Returns 0 if the text is not a number.
@@ -65,7 +58,7 @@ std::vector<PythonLine> read_python_stack(std::string_view stack) {
     std::vector<PythonLine> lines;
     bool wants_code = false;
     while (!stack.empty() && lines.size() < kMostStackLines) {
-        const std::string_view line = trimmed_field(next_line(stack));
+        const std::string_view line = cut_and_trimmed(next_line(stack));
         PythonLine place = read_place(line);
         if (place.line != 0) {
             lines.push_back(std::move(place));
@@ -93,9 +86,9 @@ PythonLine read_file_comment(std::string_view comment) {
     if (colon == std::string_view::npos) return line;
     line.line = number_of(place.substr(colon + 1, in - colon - 1));
     if (line.line == 0) return line;
-    line.file = trimmed_field(place.substr(0, colon));
-    line.function = trimmed_field(place.substr(in + 4));
-    line.code = trimmed_field(comment.substr(code + 8));
+    line.file = cut_and_trimmed(place.substr(0, colon));
+    line.function = cut_and_trimmed(place.substr(in + 4));
+    line.code = cut_and_trimmed(comment.substr(code + 8));
     return line;
 }
 

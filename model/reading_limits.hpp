@@ -14,6 +14,7 @@ inline constexpr std::size_t kMaxEntries = std::size_t{1}
                                            << 18U;  // arguments, list elements and nodes together
 inline constexpr std::size_t kMaxNames = std::size_t{1} << 18U;      // variables, arrays and frees, each
 inline constexpr std::size_t kMaxPositions = std::size_t{1} << 16U;  // inputs, outputs, constants and kernels
+inline constexpr std::size_t kMostDimensions = 64;                   // PyTorch's limit
 inline constexpr std::size_t kMaxStatementTokens = std::size_t{1} << 18U;
 inline constexpr std::size_t kMaxText = std::size_t{1} << 12U;        // an argument or a name
 inline constexpr std::size_t kMaxKernelText = std::size_t{1} << 18U;  // a kernel's Python source

@@ -5,12 +5,12 @@
 #include <string_view>
 
 #include "model/list_parts.hpp"
+#include "model/reading_limits.hpp"
 
 namespace aoti_dbg {
 namespace {
 
 constexpr std::string_view kUnsaid = "?";
-constexpr std::size_t kMostGuarded = 64;
 
 std::uint64_t bytes_of_dtype(std::string_view dtype) {
     struct Dtype {
@@ -45,7 +45,7 @@ std::optional<std::size_t> dimension_of(std::string_view text, std::string_view 
     std::size_t dimension = 0;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), dimension);
     const bool is_number = read.ec == std::errc() && read.ptr == text.data() + text.size();
-    return is_number && dimension < kMostGuarded ? std::optional(dimension) : std::nullopt;
+    return is_number && dimension < kMostDimensions ? std::optional(dimension) : std::nullopt;
 }
 
 /// Uses the input's check and the symbols that the source has for its sizes.
@@ -57,7 +57,7 @@ void set_input(const WrapperInfo& info, const std::string& name, TensorLayout& l
     if (guard == info.input_guards.end()) return;
     layout.dtype = guard->dtype;
     std::vector<std::string>& sizes = layout.sizes;
-    sizes.assign(std::min(std::max(guard->sizes.size(), guard->strides.size()), kMostGuarded),
+    sizes.assign(std::min(std::max(guard->sizes.size(), guard->strides.size()), kMostDimensions),
                  std::string(kUnsaid));
     for (std::size_t i = 0; i < std::min(guard->sizes.size(), sizes.size()); ++i) {
         const InputGuard::Size& size = guard->sizes[i];

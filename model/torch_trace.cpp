@@ -10,6 +10,7 @@
 #include "model/package_files.hpp"
 #include "model/package_json.hpp"
 #include "model/reading_limits.hpp"
+#include "model/text_lines.hpp"
 
 namespace aoti_dbg {
 namespace {
@@ -19,13 +20,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostCompilations = 4096;
 constexpr std::size_t kMostFrames = 4096;
 constexpr std::size_t kLongestMetadata = std::size_t{1} << 20U;
-
-std::string_view take_line(std::string_view& rest) {
-    const std::size_t end = rest.find('\n');
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    return line;
-}
 
 enum class Artifact { other, wrapper, mappings, stacks, pre_grad, post_grad };
 
@@ -50,7 +44,7 @@ bool may_matter(std::string_view metadata) {
 std::string payload_of(std::string_view& rest, bool is_needed) {
     std::string payload;
     while (rest.starts_with('\t')) {
-        const std::string_view line = take_line(rest);
+        const std::string_view line = next_line(rest);
         if (is_needed && payload.size() + line.size() <= kLargestFile)
             payload.append(line.substr(1)).append("\n");
     }
@@ -65,7 +59,7 @@ class LogReader {
 
     void read(std::string_view log) {
         while (!log.empty()) {
-            const std::string_view line = take_line(log);
+            const std::string_view line = next_line(log);
             const std::size_t open = line.find("] {");
             const bool is_needed = open != std::string_view::npos && may_matter(line.substr(open + 2));
             const TraceEntry entry = is_needed ? read_trace_entry(line.substr(open + 2)) : TraceEntry();
@@ -204,7 +198,7 @@ TracedGraph read_traced_graph(std::string_view graph) {
     TracedGraph nodes;
     PythonLine python;
     while (!graph.empty() && nodes.size() < kMaxPositions) {
-        std::string_view line = take_line(graph);
+        std::string_view line = next_line(graph);
         line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
         if (line.starts_with('#')) {
             python = read_file_comment(line);

@@ -21,6 +21,11 @@ inline constexpr std::uint64_t kLargestFile = 1ULL << 30U;
 inline bool is_open(const Record& record) {
     return (record.flags & (kEnded | kUnwoundByException)) == 0;
 }
+/// True for a call, but not for a wait, that returned an error or ended by an exception.
+inline bool has_failed(const Record& record) {
+    return record.kind != CallKind::lifecycle && record.kind != CallKind::wait &&
+           (record.result != 0 || (record.flags & kUnwoundByException) != 0);
+}
 
 struct Thread {
     std::uint32_t tid = 0;

@@ -20,8 +20,8 @@ namespace {
 /// Reads {"AOTI_DEVICE_KEY": "cuda", "AOTI_COMPUTE_CAPABILITY": "90"}. Ignores anything else.
 std::map<std::string, std::string, std::less<>> read_metadata(std::string_view text) {
     std::map<std::string, std::string, std::less<>> values;
-    constexpr std::size_t kLargestList = std::size_t{1} << 20U;
-    if (text.size() > kLargestList) return values;
+    constexpr std::size_t kLargestMetadata = std::size_t{1} << 20U;
+    if (text.size() > kLargestMetadata) return values;
     const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
     if (!document.is_object()) return values;
     for (const auto& [key, value] : document.items())

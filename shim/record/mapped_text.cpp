@@ -6,11 +6,6 @@
 #include "base/errno_keeper.hpp"
 
 namespace aoti_dbg {
-namespace {
-
-constexpr std::size_t kPageSize = 4096;
-
-}  // namespace
 
 MappedText::~MappedText() {
     if (step_ != nullptr) PreallocatedFile::unmap(step_, step_bytes_);
@@ -33,7 +28,7 @@ Status MappedText::append(const char* text, std::size_t length) {
         if (written.ok()) leave_step(text);
         return written;
     }
-    const std::size_t bytes = std::clamp(file_.size() / kPageSize * kPageSize, kFirstStep, kLargestStep);
+    const std::size_t bytes = std::clamp(file_.size() / kPageBytes * kPageBytes, kFirstStep, kLargestStep);
     const Result<char*> mapped = file_.extend(bytes, '\n');
     if (!mapped.ok()) return mapped.status();
     leave_step(text);

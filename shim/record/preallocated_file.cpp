@@ -17,8 +17,6 @@
 namespace aoti_dbg {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
-
 int write_at(int descriptor, std::size_t from, const char* data, std::size_t bytes) {
     for (std::size_t done = 0; done < bytes;) {
         const ssize_t written =

@@ -13,10 +13,11 @@
 
 namespace aoti_dbg {
 
+inline constexpr std::size_t kPageBytes = 4096;
+
 /// Returns the smallest valid growth of such a file that holds `bytes` bytes.
 constexpr std::size_t whole_pages(std::size_t bytes) {
-    constexpr std::size_t kPage = 4096;
-    return (bytes + kPage - 1) / kPage * kPage;
+    return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
 class PreallocatedFile {

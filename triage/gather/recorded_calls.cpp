@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::size_t kCallsBefore = 8;
 
-bool has_failed(const ring::Record& record) {
-    return record.kind != ring::CallKind::lifecycle && record.kind != ring::CallKind::wait &&
-           (record.result != 0 || (record.flags & ring::kUnwoundByException) != 0);
-}
-
 bool is_open_call(const ring::Record& record) {
     return is_open(record) && record.kind != ring::CallKind::wait;
 }

@@ -51,11 +51,6 @@ ProcessFacts facts_of(const std::string& ring, std::uint32_t pid) {
     return read.ok() && read.value().pid == pid ? std::move(read.value()) : ProcessFacts{};
 }
 
-bool is_failed_call(const ring::Record& record) {
-    return record.kind != ring::CallKind::lifecycle &&
-           (record.result != 0 || (record.flags & ring::kUnwoundByException) != 0);
-}
-
 /// A run fails because of one of its calls, so that call takes precedence if it is known.
 void note_failed(const ring::Contents& contents, const ring::Record& record, RecordedProcess& process,
                  const ring::Record*& first) {
@@ -102,7 +97,7 @@ RecordedProcess summed_up(const fs::path& path, const ring::Contents& contents) 
                 first_error = std::min(first_error, record.end_ticks);
             }
             if (record.kind == ring::CallKind::wait) continue;
-            if (is_failed_call(record)) note_failed(contents, record, process, first_failed);
+            if (has_failed(record)) note_failed(contents, record, process, first_failed);
             if (!is_open(record) || thread.ended) continue;
             process.has_open_calls = true;
             process.is_main_thread_inside |= thread.tid == process.pid;
