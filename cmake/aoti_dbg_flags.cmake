@@ -66,6 +66,7 @@ endif()
 target_include_directories(aoti_dbg_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(aoti_dbg_flags INTERFACE Threads::Threads)
 
+include(aoti_dbg_ccache)
 include(aoti_dbg_precompiled)
 
 # The compilers need about half the time for several files as one. So the names in the anonymous namespaces of a
@@ -82,6 +83,8 @@ function(aoti_dbg_together target kind)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   foreach(source IN LISTS sources)
     get_filename_component(folder ${source} DIRECTORY)
+    # The folder's name is part of the debug information.
+    string(REPLACE "${CMAKE_BINARY_DIR}/" "" folder "${folder}")
     string(MAKE_C_IDENTIFIER "_${folder}" folder)
     list(LENGTH sources${folder} number)
     list(APPEND sources${folder} ${source})

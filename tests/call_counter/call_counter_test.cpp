@@ -1,6 +1,7 @@
 // Whole programs over the fakes, with the library whose only feature is the call counter.
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 /// The lines that the library prints.
 Lines counts(const Lines& argv) {
     const TempFolder folder;
-    const Variables env = {{"LD_PRELOAD", preload_value(AOTI_DBG_CALL_COUNTER)},
+    const Variables env = {{"LD_PRELOAD", preload_value(places::kCallCounter)},
                            {"AOTI_DBG_LEVEL", "3"},
                            {"AOTI_DBG_OUT", (folder.path() / "out").string()}};
     const Outcome outcome = run_program(argv, env);

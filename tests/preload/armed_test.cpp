@@ -5,6 +5,7 @@
 
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::armed_test {
 namespace {
@@ -68,7 +69,7 @@ TEST_CASE("The report names kernel, call, block and thread, and the program hand
         const Variables variables = {{"FAKE_CUDA_FAIL_AT", launch},
                                      {"AOTI_DBG_KEEP_DUMP", "1"},
                                      {"AOTI_DBG_OUT", (folder.path() / "out").string()}};
-        Lines argv = {AOTI_DBG_TOOL, "run", "--triage", "--"};
+        Lines argv = {places::kTool, "run", "--triage", "--"};
         argv.insert(argv.end(), kProgram.begin(), kProgram.end());
         const Outcome run = run_bare(argv, variables);
         const Outcome bare = run_bare(kProgram, {{"FAKE_CUDA_FAIL_AT", launch}});
@@ -102,7 +103,7 @@ TEST_CASE("The report names kernel, call, block and thread, and the program hand
 TEST_CASE("Without a driver record, the failed launch is reported and the program ends as it does bare") {
     const TempFolder folder;
     const std::string out = (folder.path() / "out").string();
-    const Outcome run = run_bare({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all", "--",
+    const Outcome run = run_bare({places::kTool, "run", "--triage", "--scope", "all", "--",
                                   victim_path("numbered_launches"), "200", "1", "1"},
                                  {{"FAKE_CUDA_FAIL_AT", "50"},
                                   {"FAKE_CUDA_INLINE", "1"},
@@ -119,8 +120,8 @@ TEST_CASE("A fault report mentions ECC errors only where the GPU has counted som
         const TempFolder folder;
         const std::string out = (folder.path() / "out").string();
         const char* const present = std::getenv("LD_LIBRARY_PATH");
-        const std::string path = std::string(AOTI_DBG_FAKES) + "/nvml:" + (present == nullptr ? "" : present);
-        run_bare(joined({AOTI_DBG_TOOL, "run", "--triage", "--"}, kProgram), {{"FAKE_CUDA_FAIL_AT", "5"},
+        const std::string path = std::string(places::kFakes) + "/nvml:" + (present == nullptr ? "" : present);
+        run_bare(joined({places::kTool, "run", "--triage", "--"}, kProgram), {{"FAKE_CUDA_FAIL_AT", "5"},
                                                                               {"FAKE_NVML", counted},
                                                                               {"LD_LIBRARY_PATH", path},
                                                                               {"AOTI_DBG_OUT", out}});
@@ -141,7 +142,7 @@ TEST_CASE("A fault report mentions ECC errors only where the GPU has counted som
 TEST_CASE("A fault is reported even if the launched program exits normally") {
     const TempFolder folder;
     const std::string out = (folder.path() / "out").string();
-    Lines argv = {AOTI_DBG_TOOL, "run", "--triage", "--", "/bin/sh", "-c", "\"$@\"; exit 0", "sh"};
+    Lines argv = {places::kTool, "run", "--triage", "--", "/bin/sh", "-c", "\"$@\"; exit 0", "sh"};
     argv.insert(argv.end(), kProgram.begin(), kProgram.end());
     const Outcome run = run_bare(argv, {{"FAKE_CUDA_FAIL_AT", "5"}, {"AOTI_DBG_OUT", out}});
     CHECK(run.exit_code == 0);

@@ -5,6 +5,7 @@
 
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::bundle_test {
 namespace {
@@ -22,8 +23,8 @@ struct Captured {
 };
 
 Outcome tool(const std::string& command, Lines options) {
-    options.insert(options.begin(), {AOTI_DBG_TOOL, command});
-    return run_program(options, {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+    options.insert(options.begin(), {places::kTool, command});
+    return run_program(options, {{"LD_LIBRARY_PATH", places::kFakes}});
 }
 
 Outcome bundled(const Captured& captured, Lines options = {}) {
@@ -146,7 +147,7 @@ TEST_CASE("A launch is inspected without a GPU") {
     const Captured captured;
     REQUIRE(bundled(captured, {"--runs", "0", "--calls", "3"}).exit_code == 0);
     // Without the software driver.
-    const Outcome inspected = run_program({AOTI_DBG_TOOL, "replay", "--inspect", captured.bundle}, {});
+    const Outcome inspected = run_program({places::kTool, "replay", "--inspect", captured.bundle}, {});
     CHECK(inspected.exit_code == 0);
     const Lines lines = lines_of(inspected.out);
     REQUIRE(lines.size() == 16);

@@ -4,6 +4,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/preload/saved_files.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::capture_on_test {
 namespace {
@@ -38,8 +39,8 @@ Lines records_of(const Lines& runs) {
 }
 
 Outcome replay(const fs::path& out, Lines options = {}) {
-    options.insert(options.begin(), {AOTI_DBG_TOOL, "replay", out.string()});
-    return run_program(options, {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+    options.insert(options.begin(), {places::kTool, "replay", out.string()});
+    return run_program(options, {{"LD_LIBRARY_PATH", places::kFakes}});
 }
 
 void check_that_all_replay(const fs::path& out, std::size_t launches) {
@@ -52,7 +53,7 @@ void check_that_all_replay(const fs::path& out, std::size_t launches) {
 
 /// A copy of the model below `folder`, with a kernel that faults.
 fs::path faulting_model(const fs::path& folder) {
-    fs::copy(fs::path(AOTI_DBG_FAKES) / "stats", folder, fs::copy_options::recursive);
+    fs::copy(fs::path(places::kFakes) / "stats", folder, fs::copy_options::recursive);
     const fs::path model = folder / "data" / "aotinductor" / "model";
     std::string kernel = read_text(model / "csqrt.cubin");
     kernel.replace(kernel.find("square_root"), std::string("square_root").size(), "fault");
@@ -98,9 +99,9 @@ TEST_CASE("The report of a finding names the command that replays its launch") {
     const fs::path out = folder.path() / "out";
     const Lines victim = cuda_models({"--runs", "2", "--negative", "3"}, {"stats"});
     const Outcome outcome = run_bare(
-        joined({AOTI_DBG_TOOL, "run", "--triage", "--capture-on", "finding", "--out", out.string(), "--"},
+        joined({places::kTool, "run", "--triage", "--capture-on", "finding", "--out", out.string(), "--"},
                victim),
-        {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+        {{"LD_LIBRARY_PATH", places::kFakes}});
     CAPTURE(outcome.err);
     CHECK(contains(read_text(out / "report.json"), " replay --runs 1 --calls 3 " + out.string()));
     CHECK(contains(read_text(out / "report.txt"), "run the launch alone"));
@@ -150,11 +151,11 @@ TEST_CASE("The launch that faulted stays, and faults again") {
         CAPTURE(triage);
         const fs::path out = folder.path() / triage;
         const Lines victim = {victim_path("cuda_models"), "--runs", "3", model.string()};
-        const Outcome bare = run_bare(victim, {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+        const Outcome bare = run_bare(victim, {{"LD_LIBRARY_PATH", places::kFakes}});
         const Outcome faulted = run_bare(
-            joined({AOTI_DBG_TOOL, "run", triage, "--capture-on", "fault", "--out", out.string(), "--"},
+            joined({places::kTool, "run", triage, "--capture-on", "fault", "--out", out.string(), "--"},
                    victim),
-            {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+            {{"LD_LIBRARY_PATH", places::kFakes}});
         CAPTURE(faulted.err);
         CHECK(faulted.out == bare.out);
         CHECK(faulted.exit_code == bare.exit_code);
@@ -207,7 +208,7 @@ TEST_CASE("Of a program that is killed, what is on disk stays") {
 TEST_CASE("Options that contradict --capture-on are refused") {
     const auto refused = [](const Lines& flags, const Variables& variables = {}) {
         const Outcome outcome =
-            run_bare(joined(joined({AOTI_DBG_TOOL, "run"}, flags), {"--", "true"}), variables);
+            run_bare(joined(joined({places::kTool, "run"}, flags), {"--", "true"}), variables);
         CHECK(outcome.exit_code == 125);
         return outcome.err;
     };

@@ -4,6 +4,7 @@
 
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::capture_verify_test {
 namespace {
@@ -17,7 +18,7 @@ struct Model {
     fs::path out = folder.path() / "out";
 
     Model() {
-        fs::copy(fs::path(AOTI_DBG_FAKES) / "stats", folder.path() / "package", fs::copy_options::recursive);
+        fs::copy(fs::path(places::kFakes) / "stats", folder.path() / "package", fs::copy_options::recursive);
     }
 
     void use_for_sqrt(const std::string& kernel) const {
@@ -29,8 +30,8 @@ struct Model {
     }
     /// Runs a shell command under the library.
     [[nodiscard]] Outcome run(const std::string& command, const std::string& pattern = "triton_*,add_*",
-                              const Variables& variables = {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}}) const {
-        return run_bare({AOTI_DBG_TOOL, "run", "--level", "0", "--capture", pattern, "--capture-verify",
+                              const Variables& variables = {{"LD_LIBRARY_PATH", places::kFakes}}) const {
+        return run_bare({places::kTool, "run", "--level", "0", "--capture", pattern, "--capture-verify",
                          "--out", out.string(), "--", "/bin/sh", "-c", command},
                         variables);
     }
@@ -44,7 +45,7 @@ TEST_CASE("Launches that replay equal get one line") {
     CHECK(contains(outcome.err, "info: replay of 10 captured launches: 10 equal, 2 ops skipped\n"));
     CHECK_FALSE(contains(outcome.err, "not replayed"));
     CHECK(outcome.out ==
-          run_bare({"/bin/sh", "-c", model.victim("2")}, {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}}).out);
+          run_bare({"/bin/sh", "-c", model.victim("2")}, {{"LD_LIBRARY_PATH", places::kFakes}}).out);
 }
 
 TEST_CASE("The launches of all processes are replayed, and the exit code stays") {
@@ -109,7 +110,7 @@ TEST_CASE("Without a driver or without launches, one line says so") {
         none.err,
         "no launches were captured, so there is nothing to replay. Select launches with --capture PATTERN."));
     const Outcome outcome = model.run(
-        "LD_LIBRARY_PATH=" + std::string(AOTI_DBG_FAKES) + " " + model.victim() + "; exit 4", "triton_*", {});
+        "LD_LIBRARY_PATH=" + std::string(places::kFakes) + " " + model.victim() + "; exit 4", "triton_*", {});
     CAPTURE(outcome.err);
     CHECK(outcome.exit_code == 4);
     CHECK(contains(outcome.err, "warn: cannot replay the captured launches: cannot load libcuda.so.1: "));

@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "tests/preload/faulted_launch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::completion_test {
 namespace {
@@ -37,7 +38,7 @@ struct Marked {
         bare = run_bare(victim, variables);
         variables["AOTI_DBG_OUT"] = out().string();
         run =
-            run_bare(joined(joined({AOTI_DBG_TOOL, "run"}, joined(flags, {"--scope", "all", "--"})), victim),
+            run_bare(joined(joined({places::kTool, "run"}, joined(flags, {"--scope", "all", "--"})), victim),
                      variables);
         CAPTURE(bare.out, run.out, run.err);
         CHECK(run.out == bare.out);
@@ -250,7 +251,7 @@ TEST_CASE("On a stalled stream the unfinished launch is named as certain") {
         const TempFolder folder;
         const std::string out = (folder.path() / "out").string();
         const Outcome run =
-            run_bare({AOTI_DBG_TOOL, "run", "--hang", "1", "--on-hang", "abort", "--scope", "all",
+            run_bare({places::kTool, "run", "--hang", "1", "--on-hang", "abort", "--scope", "all",
                       "--completion", completion, "--", victim_path("marked"), "stuck"},
                      {{"AOTI_DBG_OUT", out}});
         CHECK(run.out == "launched\n");

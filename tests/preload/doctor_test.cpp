@@ -4,6 +4,7 @@
 
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::doctor_test {
 namespace {
@@ -14,7 +15,7 @@ using Json = nlohmann::json;
 /// `aoti-dbg doctor --format json <flags>`, in an empty folder that is its TMPDIR too.
 struct Doctor {
     explicit Doctor(const Lines& flags = {}, Variables variables = {}) {
-        Lines argv = {AOTI_DBG_TOOL, "doctor", "--format", "json"};
+        Lines argv = {places::kTool, "doctor", "--format", "json"};
         argv.insert(argv.end(), flags.begin(), flags.end());
         variables.insert({"TMPDIR", folder.path().string()});
         outcome = run_bare(argv, variables, std::chrono::seconds(120), folder.path().string());
@@ -61,7 +62,7 @@ TEST_CASE("A driver that cannot be loaded is a failure, and the other checks sti
 
 TEST_CASE("The text has the same checks, one per line, and ends with their count") {
     const TempFolder folder;
-    const Outcome outcome = run_bare({AOTI_DBG_TOOL, "doctor"}, {}, std::chrono::seconds(120), folder.path());
+    const Outcome outcome = run_bare({places::kTool, "doctor"}, {}, std::chrono::seconds(120), folder.path());
     const Lines lines = lines_of(outcome.out);
     REQUIRE(lines.size() > 5);
     CHECK(contains(lines.front(), " library "));
@@ -70,19 +71,19 @@ TEST_CASE("The text has the same checks, one per line, and ends with their count
 }
 
 TEST_CASE("Wrong usage gets the nearest word as a hint, and nothing is tried") {
-    const Outcome format = run_bare({AOTI_DBG_TOOL, "doctor", "--format", "jsno"});
+    const Outcome format = run_bare({places::kTool, "doctor", "--format", "jsno"});
     CHECK(format.exit_code == 2);
     CHECK(contains(format.err, "Did you mean \"json\"?"));
-    const Outcome seconds = run_bare({AOTI_DBG_TOOL, "doctor", "--seconds", "0"});
+    const Outcome seconds = run_bare({places::kTool, "doctor", "--seconds", "0"});
     CHECK(seconds.exit_code == 2);
     CHECK(seconds.err == "aoti-dbg doctor: error AD3001: --seconds: expected 1 to 3600, got \"0\".\n");
-    const Outcome argument = run_bare({AOTI_DBG_TOOL, "doctor", "somewhere"});
+    const Outcome argument = run_bare({places::kTool, "doctor", "somewhere"});
     CHECK(argument.exit_code == 2);
     CHECK(
         argument.err ==
         "aoti-dbg doctor: error AD3001: unexpected argument \"somewhere\". See `aoti-dbg doctor --help`.\n");
-    CHECK(contains(run_bare({AOTI_DBG_TOOL, "docter"}).err, "Did you mean \"doctor\"?"));
-    CHECK_FALSE(contains(run_bare({AOTI_DBG_TOOL, "doctor", "--help"}).out, "--child"));
+    CHECK(contains(run_bare({places::kTool, "docter"}).err, "Did you mean \"doctor\"?"));
+    CHECK_FALSE(contains(run_bare({places::kTool, "doctor", "--help"}).out, "--child"));
 }
 
 TEST_CASE("The user's library options do not affect the trials, and wrong options are reported") {
@@ -107,7 +108,7 @@ TEST_CASE("An output folder that cannot be created is a failure with its reason"
 TEST_CASE("Without its library the command says so and starts nothing under it") {
     const TempFolder folder;
     const fs::path tool = folder.path() / "aoti-dbg";
-    fs::copy_file(AOTI_DBG_TOOL, tool);
+    fs::copy_file(places::kTool, tool);
     const Outcome outcome = run_bare({tool.string(), "doctor"}, {}, std::chrono::seconds(60), folder.path());
     CHECK(outcome.exit_code == 1);
     CHECK(contains(outcome.out, "FAILURE  library      libaoti_dbg.so was not found"));
@@ -117,7 +118,7 @@ TEST_CASE("Without its library the command says so and starts nothing under it")
 TEST_CASE("A library that the loader refuses is reported with the loader's message") {
     const TempFolder folder;
     const fs::path tool = folder.path() / "aoti-dbg";
-    fs::copy_file(AOTI_DBG_TOOL, tool);
+    fs::copy_file(places::kTool, tool);
     write_text(folder.path() / "libaoti_dbg.so", "no library");
     const Outcome outcome = run_bare({tool.string(), "doctor"}, {}, std::chrono::seconds(60), folder.path());
     CHECK(outcome.exit_code == 1);
@@ -127,9 +128,9 @@ TEST_CASE("A library that the loader refuses is reported with the loader's messa
 
 TEST_CASE("A library from another release is a failure, although it loads") {
     const TempFolder folder;
-    fs::copy_file(AOTI_DBG_TOOL, folder.path() / "aoti-dbg");
+    fs::copy_file(places::kTool, folder.path() / "aoti-dbg");
     const fs::path library = folder.path() / "libaoti_dbg.so";
-    std::string bytes = read_text(fs::path(AOTI_DBG_TOOL).parent_path() / "libaoti_dbg.so");
+    std::string bytes = read_text(fs::path(places::kTool).parent_path() / "libaoti_dbg.so");
     const std::string owner("aoti-dbg\0\0\0\0", 12);
     const std::size_t note = bytes.find(owner + "0.");
     REQUIRE(note != std::string::npos);
@@ -149,7 +150,7 @@ TEST_CASE("A library from another release is a failure, although it loads") {
 #ifdef AOTI_DBG_HAS_FAKE_CUDA
 
 Variables with_driver(Variables variables = {}) {
-    variables.insert({"LD_LIBRARY_PATH", AOTI_DBG_FAKES});
+    variables.insert({"LD_LIBRARY_PATH", places::kFakes});
     return variables;
 }
 

@@ -5,6 +5,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/preload/triage_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::driver_log_test {
 namespace {
@@ -145,7 +146,7 @@ struct OldDriver {
         fs::create_directories(folder.path() / "fakes");
         fs::create_directories(folder.path() / "victims");
         fs::copy_file(victim_path("numbered_launches"), program());
-        std::string driver = read_text(std::string(AOTI_DBG_FAKES) + "/libcuda.so.1");
+        std::string driver = read_text(std::string(places::kFakes) + "/libcuda.so.1");
         const std::string name = "cuLogsRegisterCallback";
         for (std::size_t at = 0; (at = driver.find(name, at)) != std::string::npos;)
             driver[at + name.size() - 1] = '_';

@@ -7,6 +7,7 @@
 
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::driver_test {
 namespace {
@@ -171,7 +172,7 @@ TEST_CASE("An earlier run's output in the same directory does not hide that noth
 TEST_CASE("Under aoti-dbg run the command judges all processes, once") {
     const auto run = [](const Lines& program) {
         const TempFolder folder;
-        const Lines command = {AOTI_DBG_TOOL, "run", "--log", "log", "--"};
+        const Lines command = {places::kTool, "run", "--log", "log", "--"};
         return run_bare(joined(command, program), {}, std::chrono::seconds(60), folder.path()).err;
     };
     const std::string idle = victim_path("idle_parent");

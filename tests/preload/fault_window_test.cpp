@@ -6,6 +6,7 @@
 
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::fault_window_test {
 namespace {
@@ -32,7 +33,7 @@ Lines victim(const std::string& how) {
 class Armed {
   public:
     Armed(const std::string& how, const Variables& variables, const Lines& flags = {}) {
-        const Lines command = joined({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all"}, flags);
+        const Lines command = joined({places::kTool, "run", "--triage", "--scope", "all"}, flags);
         outcome = run_bare(joined(command, joined({"--"}, victim(how))),
                            with(variables, {{"AOTI_DBG_OUT", out().string()}}));
         CAPTURE(outcome.err);
@@ -158,7 +159,7 @@ TEST_CASE("The program's last wait gets the error of its last launch, even if no
 TEST_CASE("Without a fault nothing looks for one, however often a program waits") {
     // The library inspects a wait that loses its processor for as long as a fault takes, so this retries.
     const Variables inline_device =
-        with(kSound, {{"FAKE_CUDA_INLINE", "1"}, {"LD_PRELOAD", preload_value(AOTI_DBG_NO_NAPS)}});
+        with(kSound, {{"FAKE_CUDA_INLINE", "1"}, {"LD_PRELOAD", preload_value(places::kNoNaps)}});
     // At exit the library does wait if the program has just launched something, and no_naps aborts it for
     // that.
     const auto run = soon([](const Armed& tried) { return contains(tried.outcome.out, "failed: 0\n"); },
@@ -256,7 +257,7 @@ TEST_CASE("Triage changes nothing for a program without a fault") {
 }
 
 TEST_CASE("At exit a program waits only for its most recent launches") {
-    const Variables no_naps = with(kSound, {{"LD_PRELOAD", preload_value(AOTI_DBG_NO_NAPS)}});
+    const Variables no_naps = with(kSound, {{"LD_PRELOAD", preload_value(places::kNoNaps)}});
     const Armed idle("idle", no_naps);
     CHECK(idle.outcome.exit_code == 0);
     // This shows that the interposer does catch a sleep.
@@ -272,13 +273,13 @@ TEST_CASE("A forked child exits by itself beside its parent's fault, which is re
 
 TEST_CASE("A forked child does not wait for its parent's fault") {
     const Armed run("fork",
-                    with(kFaulty, {{"LD_PRELOAD", preload_value(AOTI_DBG_NO_NAPS)}, {"NO_NAPS", "child"}}));
+                    with(kFaulty, {{"LD_PRELOAD", preload_value(places::kNoNaps)}, {"NO_NAPS", "child"}}));
     CHECK(contains(run.outcome.out, "child: 1280\n"));
 }
 
 TEST_CASE("If the debugger was already loaded, it says nothing, and no call waits for it") {
-    const std::string debugger = std::string(AOTI_DBG_FAKES) + "/libcudadebugger.so.1";
-    const std::string preloaded = preload_value(AOTI_DBG_NO_NAPS) + ":" + debugger;
+    const std::string debugger = std::string(places::kFakes) + "/libcudadebugger.so.1";
+    const std::string preloaded = preload_value(places::kNoNaps) + ":" + debugger;
     for (const char* on_fault : {"continue", "raise"}) {
         CAPTURE(on_fault);
         const Armed run("stream", with(kFaulty, {{"LD_PRELOAD", preloaded}}), {"--on-fault", on_fault});

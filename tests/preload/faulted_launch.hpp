@@ -7,6 +7,7 @@
 #include "serializer/flight_ring_reader.hpp"
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test {
 
@@ -42,7 +43,7 @@ struct FaultedLaunch {
         const TempFolder folder;
         const std::filesystem::path out = folder.path() / "out";
         const Lines argv =
-            joined(joined({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all"}, flags),
+            joined(joined({places::kTool, "run", "--triage", "--scope", "all"}, flags),
                    {"--", victim_path("numbered_launches"), std::to_string(kLaunches),
                     std::to_string(way.streams), std::to_string(way.threads), std::to_string(way.names)});
         variables["AOTI_DBG_OUT"] = out.string();

@@ -1,6 +1,7 @@
 // `aoti-dbg show --follow` beside programs that run, end, are killed, or are several.
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::follow_test {
 namespace {
@@ -19,7 +20,7 @@ struct Followed {
             "\"$HOST\" --runs $2 --pace $3 \"$MODEL\" > /dev/null 2>&1 & pid=$!; }\n"
             "await() { for i in $(seq 400); do grep -q -- \"$1\" printed && return; sleep 0.05; done; echo "
             "late; }\n";
-        const Variables env = {{"TOOL", AOTI_DBG_TOOL},
+        const Variables env = {{"TOOL", places::kTool},
                                {"OUT", out().string()},
                                {"FLAGS", flags},
                                {"PRELOAD", preload_value()},
@@ -42,7 +43,7 @@ struct Followed {
 };
 
 Outcome shown(const fs::path& out, const std::string& format) {
-    return run_bare({AOTI_DBG_TOOL, "show", out.string(), "--format", format});
+    return run_bare({places::kTool, "show", out.string(), "--format", format});
 }
 
 }  // namespace
@@ -94,10 +95,10 @@ TEST_CASE("Where the newest run has ended, the next one is followed") {
 }
 
 TEST_CASE("A file cannot be followed") {
-    const Outcome file = run_bare({AOTI_DBG_TOOL, "show", AOTI_DBG_TOOL, "--follow"});
+    const Outcome file = run_bare({places::kTool, "show", places::kTool, "--follow"});
     CHECK(file.exit_code == 1);
     CHECK(contains(file.err, "it is not a directory"));
-    CHECK(run_bare({AOTI_DBG_TOOL, "show", "--follow", "--all"}).exit_code != 0);
+    CHECK(run_bare({places::kTool, "show", "--follow", "--all"}).exit_code != 0);
 }
 
 TEST_CASE("The lines of several programs begin with their process") {

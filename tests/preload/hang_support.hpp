@@ -9,6 +9,7 @@
 
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test {
 
@@ -28,10 +29,10 @@ class WatchedRun {
   public:
     WatchedRun(const Lines& flags, const Lines& program, const std::string& meanwhile = "",
                Variables env = {}) {
-        const Lines command = joined(joined({AOTI_DBG_TOOL, "run"}, flags), joined({"--"}, program));
+        const Lines command = joined(joined({places::kTool, "run"}, flags), joined({"--"}, program));
         env.insert({"AOTI_DBG_OUT", out().string()});
         env.insert({"OUT", out().string()});
-        env.insert({"TOOL", AOTI_DBG_TOOL});
+        env.insert({"TOOL", places::kTool});
         const std::string script = "\"$@\" & run=$!\n" + meanwhile + "\nwait $run";
         outcome = run_bare(meanwhile.empty() ? command : joined({"bash", "-c", script, "bash"}, command), env,
                            std::chrono::seconds(120), folder_.path());

@@ -7,6 +7,7 @@
 #include "tests/preload/hang_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/on_terminal.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::hang_test {
 namespace {
@@ -271,7 +272,7 @@ TEST_CASE("Ctrl-C at a terminal of a hung program leaves the same report") {
     const std::string preloaded = preload_value();
     if (const std::size_t last = preloaded.rfind(':'); last != std::string::npos)
         env["LD_PRELOAD"] = preloaded.substr(0, last);
-    OnTerminal run(joined({AOTI_DBG_TOOL, "run", "--triage", "--"}, victim("stream")), env,
+    OnTerminal run(joined({places::kTool, "run", "--triage", "--"}, victim("stream")), env,
                    folder.path().string());
     const auto is_stuck = [&out] {
         const Lines rows = rows_with(Preloaded::show(out), "cuStreamSynchronize");
@@ -348,7 +349,7 @@ TEST_CASE("A bare preload also watches for hangs, and its files suffice for the 
                         {{"AOTI_DBG_HANG", "1"}, {"AOTI_DBG_ON_HANG", "abort"}, {"AOTI_DBG_LEVEL", "0"}});
     CHECK(run.outcome.signal == SIGABRT);
     CHECK(run.outcome.out == "set\n");
-    const std::string printed = run_program({AOTI_DBG_TOOL, "report", run.out().string()}).out;
+    const std::string printed = run_program({places::kTool, "report", run.out().string()}).out;
     CHECK(contains(printed, "aoti-dbg: hang: cuStreamSynchronize has not returned"));
     check_names_the_kernel(Json::parse(read_text(run.out() / "report.json")), "cuStreamSynchronize",
                            By::markers);

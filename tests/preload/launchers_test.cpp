@@ -7,6 +7,7 @@
 
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::launchers_test {
 
@@ -19,7 +20,7 @@ namespace {
 class CommandRun {
   public:
     explicit CommandRun(const Lines& program, const Variables& env = {}) {
-        const Lines command = {AOTI_DBG_TOOL, "run", "--out", "out", "--log", "log", "--"};
+        const Lines command = {places::kTool, "run", "--out", "out", "--log", "log", "--"};
         outcome = run_bare(joined(command, program), env, std::chrono::seconds(120), folder_.path());
     }
 

@@ -6,6 +6,7 @@
 #include "serializer/allocation_map.hpp"
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 #include "triage/judge/memory_words.hpp"
 
 namespace aoti_dbg::test::memory_test {
@@ -199,7 +200,7 @@ struct Wanting {
         const fs::path out = folder.path() / "out";
         variables["AOTI_DBG_OUT"] = out.string();
         variables["FAKE_CUDA_MEMORY"] = std::to_string(64 * kMiB);
-        const Lines command = {AOTI_DBG_TOOL, "run", "--triage", "--"};
+        const Lines command = {places::kTool, "run", "--triage", "--"};
         const Outcome run = run_bare(joined(command, cuda_models({}, {"stats"})), variables);
         CAPTURE(run.err);
         CHECK(run.exit_code == 96);
@@ -246,7 +247,7 @@ TEST_CASE("A refusal is an out-of-memory error if giving up the cache was not en
 Json report_of_refused(const std::string& status) {
     const TempFolder folder;
     const fs::path out = folder.path() / "out";
-    Lines command = {AOTI_DBG_TOOL, "run", "--triage", "--"};
+    Lines command = {places::kTool, "run", "--triage", "--"};
     const Outcome run = run_bare(joined(command, {victim_path("memory_ways"), "refused_at_end", status}),
                                  {{"AOTI_DBG_OUT", out.string()}});
     CAPTURE(run.err);

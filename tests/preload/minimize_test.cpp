@@ -4,6 +4,7 @@
 
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::minimize_test {
 namespace {
@@ -13,8 +14,8 @@ namespace fs = std::filesystem;
 const std::string kSqrt = "run 0, call 3, triton_poi_fused_sqrt_2: ";
 
 Outcome replay(Lines options) {
-    options.insert(options.begin(), {AOTI_DBG_TOOL, "replay"});
-    return run_program(options, {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+    options.insert(options.begin(), {places::kTool, "replay"});
+    return run_program(options, {{"LD_LIBRARY_PATH", places::kFakes}});
 }
 
 /// A recording of one run, whose square root had a grid of [9, 4, 1].
@@ -165,7 +166,7 @@ TEST_CASE("Fewer blocks can be enough once the tensors are smaller") {
 TEST_CASE("A redacted launch stays redacted when it becomes smaller") {
     const Captured captured;
     const std::string redacted = captured.small + ".redacted";
-    REQUIRE(run_program({AOTI_DBG_TOOL, "bundle", "--redact", "--calls", "3", "--output", redacted,
+    REQUIRE(run_program({places::kTool, "bundle", "--redact", "--calls", "3", "--output", redacted,
                          captured.out().string()},
                         {})
                 .exit_code == 0);

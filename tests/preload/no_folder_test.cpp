@@ -6,6 +6,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/preload/triage_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::no_folder_test {
 namespace {
@@ -101,7 +102,7 @@ Lines on_disk(const std::string& options, const fs::path& at, const std::string&
 }
 
 std::string shell_command(const Lines& flags, const Lines& program) {
-    std::string command = AOTI_DBG_TOOL " run";
+    std::string command = std::string(places::kTool) + " run";
     for (const std::string& word : joined(joined(flags, {"--"}), program))
         command += " " + word;
     return command;

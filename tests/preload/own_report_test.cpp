@@ -6,6 +6,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::own_report_test {
 namespace {
@@ -107,7 +108,7 @@ TEST_CASE("A program sees fatal signals as it does alone, under `aoti-dbg run` a
         const Outcome bare = run_bare(program);
         check_as_bare(armed(program, {}), program, {});
         const TempFolder folder;
-        const Outcome run = run_bare(joined({AOTI_DBG_TOOL, "run", "--triage", "--"}, program),
+        const Outcome run = run_bare(joined({places::kTool, "run", "--triage", "--"}, program),
                                      {{"AOTI_DBG_OUT", (folder.path() / "out").string()}});
         CHECK(run.out == bare.out);
         CHECK(run.exit_code == bare.exit_code);
@@ -157,7 +158,7 @@ TEST_CASE("Under `aoti-dbg run` only the command writes a report") {
     const TempFolder folder;
     Variables variables = dying(5, SIGSEGV);
     variables["AOTI_DBG_OUT"] = (folder.path() / "out").string();
-    const Outcome run = run_bare(joined({AOTI_DBG_TOOL, "run", "--triage", "--"}, kThreeRuns), variables);
+    const Outcome run = run_bare(joined({places::kTool, "run", "--triage", "--"}, kThreeRuns), variables);
     CHECK(run.signal == SIGSEGV);
     CHECK(Preloaded::files(folder.path() / "out", "report").size() == 2);
     const std::size_t first = run.err.find("aoti-dbg: segmentation fault");
@@ -168,7 +169,7 @@ TEST_CASE("Under `aoti-dbg run` only the command writes a report") {
 TEST_CASE("Without the command beside the library the program ends as it does, and `report` works later") {
     const TempFolder folder;
     const fs::path alone = folder.path() / "libaoti_dbg.so";
-    fs::copy_file(fs::path(AOTI_DBG_TOOL).parent_path() / "libaoti_dbg.so", alone);
+    fs::copy_file(fs::path(places::kTool).parent_path() / "libaoti_dbg.so", alone);
     Variables variables = dying(5, SIGSEGV);
     variables["AOTI_DBG_TRIAGE"] = "1";
     variables["AOTI_DBG_OUT"] = (folder.path() / "out").string();
@@ -179,7 +180,7 @@ TEST_CASE("Without the command beside the library the program ends as it does, a
     const std::size_t said = run.err.find("warn: cannot find aoti-dbg beside the library");
     CHECK(said != std::string::npos);
     CHECK(said == run.err.rfind("warn: cannot find aoti-dbg beside the library"));
-    const Outcome report = run_bare({AOTI_DBG_TOOL, "report", (folder.path() / "out").string()});
+    const Outcome report = run_bare({places::kTool, "report", (folder.path() / "out").string()});
     CHECK(report.exit_code == 0);
     CHECK(contains(report.out, " inside " + kOneRun[4]));
 }

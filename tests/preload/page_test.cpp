@@ -8,6 +8,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/page_data.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::page_test {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Outcome report(Lines options) {
-    options.insert(options.begin(), {AOTI_DBG_TOOL, "report", "--html"});
+    options.insert(options.begin(), {places::kTool, "report", "--html"});
     return run_program(options, {});
 }
 
@@ -89,10 +90,10 @@ TEST_CASE("A page has all processes and ranks, and counts equal findings once") 
     const TempFolder folder;
     const fs::path out = folder.path() / "out";
     for (const char* rank : {"0", "1"}) {
-        Lines command = {AOTI_DBG_TOOL, "run", "--level", "2", "--check", "nan", "--out", out.string(), "--"};
+        Lines command = {places::kTool, "run", "--level", "2", "--check", "nan", "--out", out.string(), "--"};
         for (const std::string& word : cuda_models({"--runs", "2"}, {"stats"}))
             command.push_back(word);
-        const Outcome done = run_bare(command, {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}, {"RANK", rank}});
+        const Outcome done = run_bare(command, {{"LD_LIBRARY_PATH", places::kFakes}, {"RANK", rank}});
         CAPTURE(done.err);
         REQUIRE(done.exit_code == 0);
     }
@@ -205,7 +206,7 @@ TEST_CASE("A page overwrites nothing, and only its owner can read it") {
     const Outcome nothing = report({(watched.out() / "evidence").string()});
     CHECK(nothing.exit_code == 1);
     CHECK(contains(nothing.err, "no process is recorded in "));
-    CHECK(run_program({AOTI_DBG_TOOL, "report", "--confidential"}, {}).exit_code == 2);
+    CHECK(run_program({places::kTool, "report", "--confidential"}, {}).exit_code == 2);
 }
 
 }  // namespace

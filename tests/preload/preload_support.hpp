@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/places.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::test {
@@ -34,11 +35,11 @@ inline bool children_can(const std::string& mode) {
 }
 
 inline std::string victim_path(const std::string& name) {
-    return std::string(AOTI_DBG_VICTIMS) + "/" + name;
+    return std::string(places::kVictims) + "/" + name;
 }
 
 inline std::string model_path(const std::string& variant) {
-    return std::string(AOTI_DBG_FAKES) + "/" + variant + "/data/aotinductor/model/c" + variant +
+    return std::string(places::kFakes) + "/" + variant + "/data/aotinductor/model/c" + variant +
            ".wrapper.so";
 }
 
@@ -134,7 +135,7 @@ class Preloaded {
 
     /// The output of `aoti-dbg show --all` for a ring or a folder.
     [[nodiscard]] static std::string show(const std::filesystem::path& place) {
-        return run_program({AOTI_DBG_TOOL, "show", "--all", place.string()}).out;
+        return run_program({places::kTool, "show", "--all", place.string()}).out;
     }
     [[nodiscard]] std::string show() const { return show(out()); }
 

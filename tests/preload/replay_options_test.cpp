@@ -4,6 +4,7 @@
 
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::replay_options_test {
 namespace {
@@ -18,8 +19,8 @@ Preloaded captured() {
 }
 
 Outcome replay(const fs::path& out, Lines options) {
-    options.insert(options.begin(), {AOTI_DBG_TOOL, "replay", out.string()});
-    return run_program(options, {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+    options.insert(options.begin(), {places::kTool, "replay", out.string()});
+    return run_program(options, {{"LD_LIBRARY_PATH", places::kFakes}});
 }
 
 /// A module in which the square root is another kernel.
@@ -85,13 +86,13 @@ TEST_CASE("Poison shows a kernel that reads memory before any launch wrote it") 
     // It differs from the square root, too, so poison says nothing.
     CHECK(lines_of(replayed.out).at(0) == kSqrt + "different");
     TempFolder package;
-    fs::copy(fs::path(AOTI_DBG_FAKES) / "stats", package.path() / "p", fs::copy_options::recursive);
+    fs::copy(fs::path(places::kFakes) / "stats", package.path() / "p", fs::copy_options::recursive);
     const fs::path model = package.path() / "p" / "data" / "aotinductor" / "model";
     std::ofstream(model / "csqrt.cubin") << read_text(code);
     const fs::path out = package.path() / "out";
-    run_bare({AOTI_DBG_TOOL, "run", "--capture", "triton_*", "--out", out.string(), "--",
+    run_bare({places::kTool, "run", "--capture", "triton_*", "--out", out.string(), "--",
               victim_path("cuda_models"), "--runs", "1", (model / "cstats.wrapper.so").string()},
-             {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+             {{"LD_LIBRARY_PATH", places::kFakes}});
     const Outcome found = replay(out, {"--calls", "3", "--poison", "ff"});
     CAPTURE(found.out, found.err);
     CHECK(found.exit_code == 1);

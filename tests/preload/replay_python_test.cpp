@@ -4,6 +4,7 @@
 
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::replay_python_test {
 namespace {
@@ -17,8 +18,8 @@ Preloaded captured() {
 }
 
 Outcome replay(const fs::path& out, Lines options) {
-    options.insert(options.begin(), {AOTI_DBG_TOOL, "replay", out.string()});
-    return run_program(options, {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+    options.insert(options.begin(), {places::kTool, "replay", out.string()});
+    return run_program(options, {{"LD_LIBRARY_PATH", places::kFakes}});
 }
 
 TEST_CASE("An op is captured with its arguments, and a replay names it") {

@@ -3,6 +3,7 @@
 
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::replay_test {
 namespace {
@@ -19,8 +20,8 @@ Preloaded captured() {
 }
 
 Outcome replay(const fs::path& out, Lines options = {}) {
-    options.insert(options.begin(), {AOTI_DBG_TOOL, "replay", out.string()});
-    return run_program(options, {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+    options.insert(options.begin(), {places::kTool, "replay", out.string()});
+    return run_program(options, {{"LD_LIBRARY_PATH", places::kFakes}});
 }
 
 void replace_in(const fs::path& path, const std::string& from, const std::string& to) {
@@ -63,8 +64,8 @@ TEST_CASE("A path from inside of the recording finds its tensors") {
     for (const char* place : {".", "run0001-call0003.json", "./run0001-call0003.json", "../launches"}) {
         CAPTURE(place);
         const Outcome replayed =
-            run_program({AOTI_DBG_TOOL, "replay", "--runs", "1", "--calls", "3", place},
-                        {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}}, std::chrono::seconds(60), inside);
+            run_program({places::kTool, "replay", "--runs", "1", "--calls", "3", place},
+                        {{"LD_LIBRARY_PATH", places::kFakes}}, std::chrono::seconds(60), inside);
         CHECK(replayed.err.empty());
         CHECK(replayed.out == "run 1, call 3, triton_poi_fused_sqrt_2: equal to the record\n");
     }
@@ -97,13 +98,13 @@ TEST_CASE("A launch that faulted faults again, and the report names the command"
     const TempFolder folder;
     const fs::path package = folder.path() / "package";
     const fs::path out = folder.path() / "out";
-    fs::copy(fs::path(AOTI_DBG_FAKES) / "stats", package, fs::copy_options::recursive);
+    fs::copy(fs::path(places::kFakes) / "stats", package, fs::copy_options::recursive);
     const fs::path model = package / "data" / "aotinductor" / "model";
     replace_in(model / "csqrt.cubin", "square_root ppipp", "fault ppipp");
     const Outcome faulted =
-        run_bare({AOTI_DBG_TOOL, "run", "--triage", "--capture", "triton_*", "--out", out.string(), "--",
+        run_bare({places::kTool, "run", "--triage", "--capture", "triton_*", "--out", out.string(), "--",
                   victim_path("cuda_models"), "--runs", "1", (model / "cstats.wrapper.so").string()},
-                 {{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}});
+                 {{"LD_LIBRARY_PATH", places::kFakes}});
     CAPTURE(faulted.err);
     CHECK(contains(read_text(out / "report.json"), " replay --runs 0 --calls 3 " + out.string()));
     const Outcome replayed = replay(out, {"--runs", "0", "--calls", "3"});

@@ -3,6 +3,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/preload/triage_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::report_source_test {
 namespace {
@@ -131,14 +132,14 @@ TEST_CASE("With a log of the model's compilation, the report has the Python line
     const fs::path logs = run.folder() / "logs";
     fs::create_directories(logs);
     write_text(logs / "dedicated_log_torch_trace_x.log", trace_log(wrapper));
-    Outcome again = run_bare({AOTI_DBG_TOOL, "report", run.out().string(), "--torch-trace", logs.string()});
+    Outcome again = run_bare({places::kTool, "report", run.out().string(), "--torch-trace", logs.string()});
     CAPTURE(again.out, again.err);
     CHECK(contains(again.out, "  python         net.py:5 in forward: x = f(x)\n"));
     write_text(logs / "dedicated_log_torch_trace_x.log", trace_log(wrapper + "int more;\n"));
-    again = run_bare({AOTI_DBG_TOOL, "report", run.out().string(), "--torch-trace", logs.string()});
+    again = run_bare({places::kTool, "report", run.out().string(), "--torch-trace", logs.string()});
     CHECK_FALSE(contains(again.out, "  python "));
     CHECK(contains(again.out, "the --torch-trace logs have no compilation of this model"));
-    again = run_bare({AOTI_DBG_TOOL, "report", run.out().string(), "--torch-trace", run.out().string()});
+    again = run_bare({places::kTool, "report", run.out().string(), "--torch-trace", run.out().string()});
     CHECK(again.exit_code == 1);
     CHECK(contains(again.err, "no TORCH_TRACE log"));
 }

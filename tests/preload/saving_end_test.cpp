@@ -9,6 +9,7 @@
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/on_terminal.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::saving_end_test {
 namespace {
@@ -36,7 +37,7 @@ class SlowPlace {
                          {"AOTI_DBG_WRITERS", "1"},
                          {"SLOW_DISK", slow().string()},
                          {"TERM", "xterm"}};
-        all["LD_PRELOAD"] = with_library ? preload_value() + ":" + AOTI_DBG_SLOW_DISK : AOTI_DBG_SLOW_DISK;
+        all["LD_PRELOAD"] = with_library ? preload_value() + ":" + places::kSlowDisk : places::kSlowDisk;
         return all;
     }
     void make_fast() const { fs::remove(slow()); }

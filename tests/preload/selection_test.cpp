@@ -5,6 +5,7 @@
 
 #include "tests/preload/preload_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace fs = std::filesystem;
 
@@ -143,7 +144,7 @@ TEST_CASE("Variable, configuration file and flag mean the same") {
         write_text(file, std::string("{") + spelling.json + "}");
         const Preloaded by_file(program, {{"AOTI_DBG_LEVEL", level}, {"AOTI_DBG_CONFIG", file}});
 
-        Lines command = {AOTI_DBG_TOOL, "run", spelling.flag, spelling.value, "--"};
+        Lines command = {places::kTool, "run", spelling.flag, spelling.value, "--"};
         command.insert(command.end(), program.begin(), program.end());
         const std::string log = folder.path() / "log";
         Variables outputs = {{"AOTI_DBG_LOG", log}, {"AOTI_DBG_OUT", (folder.path() / "out").string()}};
@@ -191,7 +192,7 @@ TEST_CASE("A misspelled option is reported once, by the started process, and sto
 TEST_CASE("Under the command a misspelled option is reported once for all processes, whichever has it") {
     const Lines program = {"env",        "AOTI_DBG_SIDE=befor", "env", victim_path("fork_victim"),
                            "vfork_exec", model_path("cpu")};
-    Lines command = {AOTI_DBG_TOOL, "run",       "--out", "/dev/null/none", "--ring", "0",
+    Lines command = {places::kTool, "run",       "--out", "/dev/null/none", "--ring", "0",
                      "--log",       "/dev/null", "--"};
     command.insert(command.end(), program.begin(), program.end());
     const Outcome outcome = run_bare(command);
@@ -258,7 +259,7 @@ TEST_CASE("With processes=main children are ignored, and with a pattern only mat
 TEST_CASE("The command reports what the library saw, and --require turns too little into a failure") {
     const TempFolder folder;
     const auto run = [&folder](Lines arguments, const Lines& program) {
-        arguments.insert(arguments.begin(), {AOTI_DBG_TOOL, "run"});
+        arguments.insert(arguments.begin(), {places::kTool, "run"});
         arguments.emplace_back("--");
         arguments.insert(arguments.end(), program.begin(), program.end());
         return run_bare(arguments, {}, std::chrono::seconds(60), folder.path());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/preload/faulted_launch.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/unwrapped.hpp"
 
 namespace aoti_dbg::test::several_devices_test {
@@ -16,7 +17,7 @@ struct Faulted {
         const TempFolder folder;
         const std::filesystem::path out = folder.path() / "out";
         const Lines argv = joined(
-            joined({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all"}, flags),
+            joined({places::kTool, "run", "--triage", "--scope", "all"}, flags),
             joined({"--", victim_path("several_devices"), std::to_string(devices), "40", streams}, besides));
         variables["AOTI_DBG_OUT"] = out.string();
         variables["FAKE_CUDA_DEVICES"] = std::to_string(devices);
@@ -114,7 +115,7 @@ TEST_CASE("A program with several devices does not notice the library") {
     const Outcome bare = run_bare(argv, devices);
     CHECK(bare.out == "end: 0\nend: 0\nend: 0\n");
     const TempFolder folder;
-    const Outcome seen = run_bare(joined({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all", "--out",
+    const Outcome seen = run_bare(joined({places::kTool, "run", "--triage", "--scope", "all", "--out",
                                           (folder.path() / "out").string(), "--"},
                                          argv),
                                   devices);
@@ -126,7 +127,7 @@ TEST_CASE("A program with several devices does not notice the library") {
 TEST_CASE("An event is waited for in the context that recorded it, and a free has no known context") {
     const TempFolder folder;
     const std::filesystem::path out = folder.path() / "out";
-    const Outcome run = run_bare({AOTI_DBG_TOOL, "run", "--triage", "--scope", "all", "--out", out.string(),
+    const Outcome run = run_bare({places::kTool, "run", "--triage", "--scope", "all", "--out", out.string(),
                                   "--", victim_path("several_devices"), "3", "5", "legacy", "elsewhere"},
                                  {{"FAKE_CUDA_DEVICES", "3"}});
     CHECK(run.out == "end: 0\nend: 0\nend: 0\n");

@@ -4,6 +4,7 @@
 
 #include "tests/preload/stats_records.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::stats_faults_test {
 namespace {
@@ -133,7 +134,7 @@ TEST_CASE(
     const TempFolder folder;
     const std::string log = (folder.path() / "log").string();
     Variables env = with({{"AOTI_DBG_LOG", log}, {"AOTI_DBG_OUT", (folder.path() / "out").string()}});
-    env["LD_PRELOAD"] = preload_value() + ":" + AOTI_DBG_NO_THREADS;
+    env["LD_PRELOAD"] = preload_value() + ":" + places::kNoThreads;
     const Outcome watched = run_program(argv, env);
     CAPTURE(watched.err);
     check_unharmed(argv, {}, watched);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/preload/cuda_models_fixture.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test {
 
@@ -104,7 +105,7 @@ inline std::size_t count_of_calls(const Lines& events) {
 /// The log that `aoti-dbg show` recreates from the events.
 inline Lines shown_text(const std::filesystem::path& folder) {
     return lines_of(
-        run_program({AOTI_DBG_TOOL, "show", "--format", "text", (folder / "events.jsonl").string()}).out);
+        run_program({places::kTool, "show", "--format", "text", (folder / "events.jsonl").string()}).out);
 }
 
 }  // namespace aoti_dbg::test

@@ -8,6 +8,7 @@
 
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::timeline_test {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-const std::string kWithCupti = std::string(AOTI_DBG_FAKES) + "/cupti:" + AOTI_DBG_FAKES;
+const std::string kWithCupti = std::string(places::kFakes) + "/cupti:" + places::kFakes;
 
 /// The model's kernels in one run. Its op launches one more.
 constexpr std::size_t kKernels = 5;
@@ -99,7 +100,7 @@ TEST_CASE("Each kernel has a span that names the call that launched it") {
 TEST_CASE("The timeline describes each device, with what the driver knows of its memory") {
     for (const bool has_cupti : {true, false}) {
         Variables variables = {{"FAKE_CUDA_DEVICES", "2"}};
-        if (!has_cupti) variables.insert({"LD_LIBRARY_PATH", AOTI_DBG_FAKES});
+        if (!has_cupti) variables.insert({"LD_LIBRARY_PATH", places::kFakes});
         const Preloaded watched = timed_runs(1, variables);
         CAPTURE(watched.outcome.err);
         const Timeline timeline(watched.out() / "timeline.jsonl");
@@ -185,7 +186,7 @@ TEST_CASE("Markers measure the times, and the library says why once, if CUPTI ca
             CHECK(contains(rows.at(span["seq"]), " " + span["kernel"].get<std::string>()));
         check_times(timeline);
     };
-    check({{"LD_LIBRARY_PATH", AOTI_DBG_FAKES}}, "");
+    check({{"LD_LIBRARY_PATH", places::kFakes}}, "");
     check({{"FAKE_CUPTI_HELD", "1"}}, "another profiler, such as torch.profiler, uses CUPTI");
     check({{"FAKE_CUPTI_REFUSES", "1"}}, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES");
     check({kInjected}, "another profiler is injected ");
@@ -250,7 +251,7 @@ TEST_CASE("After a fault, markers that do not arrive count as lost") {
 
 TEST_CASE("The timeline ends, with one line, when another profiler starts") {
     const Preloaded watched =
-        timed_runs(3, {{"LD_PRELOAD", AOTI_DBG_OTHER_PROFILER}, {"OTHER_PROFILER_AT", "8"}});
+        timed_runs(3, {{"LD_PRELOAD", places::kOtherProfiler}, {"OTHER_PROFILER_AT", "8"}});
     CAPTURE(watched.outcome.err);
     CHECK(watched.outcome.exit_code == 0);
     CHECK(contains(watched.outcome.err, "other profiler: subscribed 0, foreign buffers 0\n"));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/preload/preload_support.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/unwrapped.hpp"
 
 namespace aoti_dbg::test {
@@ -23,7 +24,7 @@ class Run {
         again(flags, program, env);
     }
     void again(const Lines& flags, const Lines& program, const Variables& env) {
-        Lines arguments = joined({AOTI_DBG_TOOL, "run"}, flags);
+        Lines arguments = joined({places::kTool, "run"}, flags);
         arguments.emplace_back("--");
         outcome = run_bare(joined(arguments, program), env, std::chrono::seconds(120), folder_.path());
     }
@@ -58,7 +59,7 @@ inline std::string place_of(int number) {
 
 /// `aoti-dbg report FOLDER`.
 inline Outcome reported(const fs::path& folder) {
-    return run_bare({AOTI_DBG_TOOL, "report", folder.string()}, {}, std::chrono::seconds(120));
+    return run_bare({places::kTool, "report", folder.string()}, {}, std::chrono::seconds(120));
 }
 
 }  // namespace aoti_dbg::test

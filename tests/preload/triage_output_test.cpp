@@ -6,6 +6,7 @@
 #include "tests/preload/cuda_models_fixture.hpp"
 #include "tests/preload/triage_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::test::triage_output_test {
 namespace {
@@ -26,7 +27,7 @@ TEST_CASE("A command that a page cannot hold is exact in report.json, and reprod
     CHECK(contains(again.err, "aoti-dbg: segmentation fault (SIGSEGV)"));
     CHECK(fs::exists(run.folder() / "aoti_dbg"));
     // The bare name of the command is enough where a shell finds it.
-    const fs::path tool(AOTI_DBG_TOOL);
+    const fs::path tool(places::kTool);
     const Run found(kTriage, {"/bin/sh", "-c", "kill -SEGV $$"},
                     {{"PATH", tool.parent_path().string() + ":/usr/bin:/bin"}});
     CHECK(found.report().at("repeat").at(0) ==
@@ -54,7 +55,7 @@ TEST_CASE("The verdict is appended to the file's contents, even by concurrent ru
 Outcome die_in(const fs::path& parent, const std::string& name, const Lines& flags) {
     Variables env = dying(3, SIGSEGV);
     env["AOTI_DBG_OUT"] = (parent / name).string();
-    Lines command = joined({AOTI_DBG_TOOL, "run", "--triage"}, flags);
+    Lines command = joined({places::kTool, "run", "--triage"}, flags);
     command.emplace_back("--");
     return run_bare(joined(command, kThreeRuns), env, std::chrono::seconds(120), parent);
 }

@@ -5,6 +5,7 @@
 #include "serializer/flight_ring_reader.hpp"
 #include "tests/preload/triage_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/ring_writer.hpp"
 
 namespace aoti_dbg::test::triage_test {
@@ -418,7 +419,7 @@ TEST_CASE("For a C++ program, the report says which torch its model calls") {
     const std::string library = read_text(
         Preloaded::files(Preloaded::files(alone.out() / "evidence", "").front(), "library").front());
     CHECK(fs::canonical(Json::parse(library).at("torch_library").get<std::string>()) ==
-          fs::canonical(std::string(AOTI_DBG_FAKES) + "/libfake_torch_cpu.so"));
+          fs::canonical(std::string(places::kFakes) + "/libfake_torch_cpu.so"));
 }
 
 TEST_CASE("In a folder of an earlier run, the report has this run's torch") {

@@ -6,6 +6,7 @@
 #include "model/call_sites.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/elf_writer.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::argument_details_test {
@@ -244,7 +245,7 @@ TEST_CASE("Texts that are not sizes give none") {
 }
 
 TEST_CASE("A source as the compiler writes it gives dtype and sizes of each tensor of a call") {
-    const std::string wrapper = test::read_text(AOTI_DBG_FAKE_WRAPPER);
+    const std::string wrapper = test::read_text(places::kFakeWrapper);
     WrapperTexts texts;
     texts.wrapper = wrapper;
     FoundSource source{read_call_sites(texts), {}};

@@ -11,12 +11,13 @@
 
 #include "model/call_sites.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/random.hpp"
 
 namespace aoti_dbg {
 
 inline std::string test_data(const std::string& name) {
-    std::ifstream file(std::string(AOTI_DBG_TEST_DATA) + "/call_sites/" + name, std::ios::binary);
+    std::ifstream file(std::string(places::kTestData) + "/call_sites/" + name, std::ios::binary);
     REQUIRE(file.good());
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::test {
@@ -22,8 +23,8 @@ class Installation {
         : bin_(folder.path() / name) {
         std::filesystem::create_directories(bin_);
         std::filesystem::create_directories(bin_ / where);
-        std::filesystem::copy_file(AOTI_DBG_TOOL, tool());
-        std::filesystem::copy_file(AOTI_DBG_STAND_IN, library(where));
+        std::filesystem::copy_file(places::kTool, tool());
+        std::filesystem::copy_file(places::kStandIn, library(where));
     }
     [[nodiscard]] std::string tool() const { return bin_ / "aoti-dbg"; }
     [[nodiscard]] std::string library(const std::string& where = ".") const {

@@ -5,6 +5,7 @@
 #include <regex>
 #include <sstream>
 
+#include "tests/support/places.hpp"
 #include "tests/unit/cli_installation.hpp"
 
 namespace aoti_dbg::test::cli_layouts_test {
@@ -76,7 +77,7 @@ TEST_CASE("Of several libraries, the command takes the one of its own version, e
     const fs::path package =
         fs::canonical(installation.folder.path()) / "prefix/lib/python3.11/site-packages/aoti_dbg";
     fs::create_directories(package);
-    fs::copy_file(AOTI_DBG_STAND_IN, package / "libaoti_dbg.so");
+    fs::copy_file(places::kStandIn, package / "libaoti_dbg.so");
     CHECK(installation.variable("LD_PRELOAD") == installation.library("../lib"));
     set_version(installation.library("../lib"), "0.0.9");
     CHECK(installation.variable("LD_PRELOAD") == package / "libaoti_dbg.so");
@@ -105,7 +106,7 @@ TEST_CASE("A library whose file says no version is preloaded without a warning")
 
 TEST_CASE(
     "The version has the commit in its first line, then the PyTorch releases of the compatibility page") {
-    const Outcome outcome = run_program({AOTI_DBG_TOOL, "--version"});
+    const Outcome outcome = run_program({places::kTool, "--version"});
     CHECK(outcome.exit_code == 0);
     std::istringstream text(outcome.out);
     std::string line;
@@ -114,7 +115,7 @@ TEST_CASE(
     CHECK(std::regex_match(
         line, std::regex("aoti-dbg [0-9]+\\.[0-9]+\\.[0-9]+ \\(([0-9a-f]{12}(-dirty)?|unknown)\\)")));
     CHECK(line.substr(9, line.find(' ', 9) - 9) == AOTI_DBG_VERSION);
-    const std::string page = read_text(AOTI_DBG_COMPATIBILITY);
+    const std::string page = read_text(places::kCompatibilityPage);
     std::getline(text, line);
     REQUIRE(line.rfind("PyTorch   ", 0) == 0);
     CHECK(contains(page, "| PyTorch | " + line.substr(10) + " |"));

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <sstream>
 
+#include "tests/support/places.hpp"
 #include "tests/unit/cli_installation.hpp"
 
 namespace aoti_dbg::test::cli_run_test {
@@ -284,7 +285,7 @@ TEST_CASE("An installation below a path that LD_PRELOAD cannot carry works") {
 TEST_CASE("Other preloaded libraries stay behind a library that is named by its descriptor") {
     const Installation installation(".", "a b");
     const std::string other = installation.folder.path() / "other.so";
-    fs::copy_file(AOTI_DBG_STAND_IN, other);
+    fs::copy_file(places::kStandIn, other);
     const std::string preload =
         installation.variable("LD_PRELOAD", {}, {{"LD_PRELOAD", preload_value(other)}});
     CHECK(contains(preload, "/proc/"));

@@ -4,6 +4,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/gpu_dump_writer.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::test::cli_show_gpu_dump_test {
@@ -22,7 +23,7 @@ struct Dump {
         write_text(path, bytes);
     }
     explicit Dump(DumpWriter writer) : Dump(writer.bytes()) {}
-    [[nodiscard]] Outcome show() const { return run_program({AOTI_DBG_TOOL, "show", path}, {{"TZ", "UTC"}}); }
+    [[nodiscard]] Outcome show() const { return run_program({places::kTool, "show", path}, {{"TZ", "UTC"}}); }
 
     TempFolder folder;
     std::string path;
@@ -62,7 +63,7 @@ TEST_CASE("A file that is cut off, empty or not a dump is recognized as such, wi
     CHECK(contains(error_of(Dump("a page of text\n")), "is not an ELF file"));
     CHECK(contains(error_of(Dump(module_image({{"k"}}), "k.cubin")), "is a cubin, not a GPU core dump"));
     CHECK(contains(error_of(Dump(ElfWriter(4, 62).bytes(), "core")), "Open it with gdb"));
-    const Outcome missing = run_program({AOTI_DBG_TOOL, "show", "/no/such/core.nvcudmp"});
+    const Outcome missing = run_program({places::kTool, "show", "/no/such/core.nvcudmp"});
     CHECK(missing.exit_code == 1);
     CHECK(contains(missing.err, "no such file"));
 }

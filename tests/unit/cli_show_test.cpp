@@ -6,6 +6,7 @@
 #include "serializer/event_jsonl.hpp"
 #include "serializer/event_text.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/ring_writer.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/unit/event_fixture.hpp"
@@ -21,7 +22,7 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 Outcome show(std::vector<std::string> arguments, const std::string& cwd = "") {
-    arguments.insert(arguments.begin(), {AOTI_DBG_TOOL, "show"});
+    arguments.insert(arguments.begin(), {places::kTool, "show"});
     return run_program(arguments, {}, std::chrono::seconds(60), cwd);
 }
 
@@ -110,7 +111,7 @@ TEST_CASE("A reader that closes early is not a failure of show --format") {
     write_text(folder.path() / "events.jsonl", RecordedRun(20000).events);
     const Outcome outcome =
         run_program({"/bin/bash", "-c", "\"$0\" show --format text \"$1\" | head -n 1; exit ${PIPESTATUS[0]}",
-                     AOTI_DBG_TOOL, folder.path()});
+                     places::kTool, folder.path()});
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.err.empty());
     CHECK(outcome.out == "[  before_launch - kernel - buf0  ]:\n");
@@ -201,7 +202,7 @@ TEST_CASE("A reader that closes early is not a failure of show") {
                file_start() + names_block({"k"}) + thread_block(7, many, 32768));
     const Outcome outcome =
         run_program({"/bin/bash", "-c", "\"$0\" show --all \"$1\" | head -n 1; exit ${PIPESTATUS[0]}",
-                     AOTI_DBG_TOOL, folder.path()});
+                     places::kTool, folder.path()});
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.err.empty());
     CHECK(contains(outcome.out, "flight.ring"));

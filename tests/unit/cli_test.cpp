@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "config/options_table.hpp"
+#include "tests/support/places.hpp"
 #include "tests/unit/cli_installation.hpp"
 
 namespace aoti_dbg::test::cli_test {
@@ -131,8 +132,8 @@ TEST_CASE("The library goes in front of other preloaded libraries, but behind a 
     const std::string library = installation.library();
     const std::string other = installation.folder.path() / "other.so";
     const std::string sanitizer = installation.folder.path() / "libasan.so.8";
-    fs::copy_file(AOTI_DBG_STAND_IN, other);
-    fs::copy_file(AOTI_DBG_STAND_IN, sanitizer);
+    fs::copy_file(places::kStandIn, other);
+    fs::copy_file(places::kStandIn, sanitizer);
     // A sanitized build of the command needs its runtime library in front, as any sanitized program does.
     std::string first = preload_value(other);
     first.resize(first.size() - other.size());
@@ -252,7 +253,7 @@ TEST_CASE("A flag's value may follow a space or an equals sign, and look like a 
 }
 
 TEST_CASE("The full help of run has a line for every option of the table, and version and help succeed") {
-    const Outcome help = run_program({AOTI_DBG_TOOL, "run", "--help-all"});
+    const Outcome help = run_program({places::kTool, "run", "--help-all"});
     CHECK(help.exit_code == 0);
     CHECK(help.err.empty());
     for (const OptionInfo& option : option_table()) {
@@ -265,16 +266,16 @@ TEST_CASE("The full help of run has a line for every option of the table, and ve
     for (const char* text :
          {"--require", "--junit", "--annotate", "--error-exitcode", "AOTI_DBG_SCOPE", "123"})
         CHECK(contains(help.out, text));
-    CHECK(contains(run_program({AOTI_DBG_TOOL, "--help"}).out, "Examples:"));
-    CHECK(run_program({AOTI_DBG_TOOL, "--help"}).exit_code == 0);
-    CHECK(run_program({AOTI_DBG_TOOL, "--version"}).exit_code == 0);
+    CHECK(contains(run_program({places::kTool, "--help"}).out, "Examples:"));
+    CHECK(run_program({places::kTool, "--help"}).exit_code == 0);
+    CHECK(run_program({places::kTool, "--version"}).exit_code == 0);
 }
 
 TEST_CASE("The help of each command fits a screen of 45 lines and 80 columns") {
     for (const std::string command : {"", "run", "show", "report", "explain", "doctor"}) {
         CAPTURE(command);
-        const Outcome help = command.empty() ? run_program({AOTI_DBG_TOOL, "--help"})
-                                             : run_program({AOTI_DBG_TOOL, command, "--help"});
+        const Outcome help = command.empty() ? run_program({places::kTool, "--help"})
+                                             : run_program({places::kTool, command, "--help"});
         CHECK(help.exit_code == 0);
         std::istringstream text(help.out);
         std::string line;
@@ -286,7 +287,7 @@ TEST_CASE("The help of each command fits a screen of 45 lines and 80 columns") {
         CHECK(lines > 5);
         CHECK(lines <= 45);
     }
-    std::istringstream all(run_program({AOTI_DBG_TOOL, "run", "--help-all"}).out);
+    std::istringstream all(run_program({places::kTool, "run", "--help-all"}).out);
     for (std::string line; std::getline(all, line);) {
         CAPTURE(line);
         CHECK(line.size() <= 80);
@@ -294,7 +295,7 @@ TEST_CASE("The help of each command fits a screen of 45 lines and 80 columns") {
 }
 
 TEST_CASE("The first screen of run has the common options in their groups, and no others") {
-    const std::string help = run_program({AOTI_DBG_TOOL, "run", "--help"}).out;
+    const std::string help = run_program({places::kTool, "run", "--help"}).out;
     std::size_t last = 0;
     for (const char* title : {"\nWhat to see:\n", "\nWhat to select:\n", "\nWhere it goes:\n",
                               "\nWhen something is wrong:\n", "\nMore:\n", "\nExamples:\n"}) {
@@ -315,7 +316,7 @@ TEST_CASE("The first screen of run has the common options in their groups, and n
 TEST_CASE("The help of a command has its own examples, and no parser internals") {
     for (const std::string command : {"show", "report", "explain", "doctor"}) {
         CAPTURE(command);
-        const Outcome help = run_program({AOTI_DBG_TOOL, command, "--help"});
+        const Outcome help = run_program({places::kTool, command, "--help"});
         CHECK(help.exit_code == 0);
         const std::size_t examples = help.out.find("Examples:\n");
         REQUIRE(examples != std::string::npos);
@@ -328,16 +329,16 @@ TEST_CASE("The help of a command has its own examples, and no parser internals")
 }
 
 TEST_CASE("A code is explained, all codes are listed, and an unknown one fails as usage") {
-    const Outcome size = run_program({AOTI_DBG_TOOL, "explain", "AD1203"});
+    const Outcome size = run_program({places::kTool, "explain", "AD1203"});
     CHECK(size.exit_code == 0);
     CHECK(size.out.starts_with("AD1203  Wrong size\n\n"));
     CHECK(contains(size.out, "\nExample:\n  [ finding 1: model input arg2_1: expected size"));
     CHECK(contains(size.out, "\nWhat to do:\n  - "));
-    CHECK(run_program({AOTI_DBG_TOOL, "explain", "1203"}).out == size.out);
-    const Outcome all = run_program({AOTI_DBG_TOOL, "explain"});
+    CHECK(run_program({places::kTool, "explain", "1203"}).out == size.out);
+    const Outcome all = run_program({places::kTool, "explain"});
     CHECK(all.exit_code == 0);
     CHECK(contains(all.out, "AD1102  NaN made by a call\n"));
-    const Outcome unknown = run_program({AOTI_DBG_TOOL, "explain", "AD9"});
+    const Outcome unknown = run_program({places::kTool, "explain", "AD9"});
     CHECK(unknown.exit_code == 2);
     CHECK(contains(
         unknown.err,
@@ -345,7 +346,7 @@ TEST_CASE("A code is explained, all codes are listed, and an unknown one fails a
 }
 
 TEST_CASE("A full standard output is an error, and a closed pipe is not") {
-    const std::string tool = AOTI_DBG_TOOL;
+    const std::string tool = places::kTool;
     const Outcome full = run_program({"/bin/sh", "-c", tool + " explain > /dev/full"});
     CHECK(full.exit_code == 1);
     CHECK(contains(full.err, "error AD3005: cannot write to standard output: no space left on device."));
@@ -355,14 +356,14 @@ TEST_CASE("A full standard output is an error, and a closed pipe is not") {
 }
 
 TEST_CASE("A missing command gets the help, and an unknown one the nearest name; both fail as usage") {
-    const Outcome bare = run_program({AOTI_DBG_TOOL});
+    const Outcome bare = run_program({places::kTool});
     CHECK(bare.exit_code == 2);
     CHECK(bare.out.empty());
     CHECK(contains(bare.err, "Examples:"));
-    const Outcome unknown = run_program({AOTI_DBG_TOOL, "shwo"});
+    const Outcome unknown = run_program({places::kTool, "shwo"});
     CHECK(unknown.exit_code == 2);
     CHECK(contains(unknown.err, "unknown command \"shwo\". Did you mean \"show\"?"));
-    CHECK(run_program({AOTI_DBG_TOOL, "--no-such-flag"}).exit_code == 2);
+    CHECK(run_program({places::kTool, "--no-such-flag"}).exit_code == 2);
 }
 
 }  // namespace aoti_dbg::test::cli_test

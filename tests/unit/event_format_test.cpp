@@ -8,6 +8,7 @@
 #include "serializer/event_text.hpp"
 #include "serializer/tensor_index_jsonl.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/unit/event_fixture.hpp"
 #include "triage/judge/verdict.hpp"
@@ -22,7 +23,7 @@ using namespace test;
 /// Checks that the code block after the mark `name` equals `text`, or replaces it if the environment asks for
 /// that.
 void check_example(const std::string& page_name, const std::string& name, const std::string& text) {
-    const std::string path = std::string(AOTI_DBG_REFERENCE_PAGES) + "/" + page_name;
+    const std::string path = std::string(places::kReferencePages) + "/" + page_name;
     std::string page = read_text(path);
     const std::string mark = "<!-- example: " + name + " -->\n```";
     const std::size_t place = page.find(mark);

@@ -9,6 +9,7 @@
 #include "binary/line_table.hpp"
 #include "gpu_dump/gpu_running.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 namespace aoti_dbg::gpu_dump_recorded_test {
 
@@ -25,7 +26,7 @@ std::uint64_t number_at(const std::string& bytes, std::size_t offset) {
 
 /// The original dump. The file has its length, then the nonzero pieces, each behind its offset and length.
 std::string recorded(const std::string& name) {
-    std::ifstream file(std::string(AOTI_DBG_TEST_DATA) + "/gpu_dumps/" + name + ".runs", std::ios::binary);
+    std::ifstream file(std::string(places::kTestData) + "/gpu_dumps/" + name + ".runs", std::ios::binary);
     const std::string pieces{std::istreambuf_iterator<char>(file), {}};
     std::string dump(number_at(pieces, 0), '\0');
     for (std::size_t at = 8; at < pieces.size();) {

@@ -7,6 +7,7 @@
 #include "cli/inspect/model_kernels.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/model_writer.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/run_program.hpp"
 
@@ -31,7 +32,7 @@ void damage(std::string& bytes, Random& random) {
 }
 
 test::NamedTexts files() {
-    const std::string data = std::string(AOTI_DBG_TEST_DATA) + "/call_sites/";
+    const std::string data = std::string(places::kTestData) + "/call_sites/";
     test::LibraryChoices choices;
     choices.data = test::model_cubin("triton_poi_0");
     return {{"d/c1.wrapper.cpp", test::contents_of(data + "dynamic_batch.released.cpp.txt") +

@@ -10,6 +10,7 @@
 #include "cli/inspect/model_kernels.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/model_writer.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::cli::inspect_test {
@@ -20,7 +21,7 @@ using test::NamedTexts;
 const std::string kFolder = "m/data/aotinductor/model/";
 
 std::string source_of(const std::string& name) {
-    return test::contents_of(std::string(AOTI_DBG_TEST_DATA) + "/call_sites/" + name + ".cpp.txt");
+    return test::contents_of(std::string(places::kTestData) + "/call_sites/" + name + ".cpp.txt");
 }
 
 std::vector<PackagedFile> packaged(const NamedTexts& files) {
@@ -142,7 +143,7 @@ TEST_CASE("Custom ops have their name and the number of their calls") {
     const InspectedModel model =
         model_of({{kFolder + "c1.wrapper.cpp", source_of("custom_op.released")},
                   {kFolder + "c1.wrapper.json",
-                   test::contents_of(std::string(AOTI_DBG_TEST_DATA) + "/call_sites/custom_op.json")}});
+                   test::contents_of(std::string(places::kTestData) + "/call_sites/custom_op.json")}});
     REQUIRE(model.kernels.size() == 3);
     CHECK(model.kernels[1].name == "mylib::my_op");
     CHECK(model.kernels[1].calls == 2);

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/run_program.hpp"
 #include "triage/gather/argument_details.hpp"
@@ -31,7 +32,7 @@ void keep(const fs::path& out, const std::string& package, const std::string& mo
     describe(out, package, R"({"library":"c.wrapper.so","path":"/models/first.so"})");
     const fs::path folder = out / "evidence" / package;
     write_text(folder / "c.wrapper.cpp",
-               std::string(static_cast<std::size_t>(lines), '\n') + read_text(AOTI_DBG_FAKE_WRAPPER));
+               std::string(static_cast<std::size_t>(lines), '\n') + read_text(places::kFakeWrapper));
     if (!models.empty()) write_text(folder / "models.jsonl", models);
 }
 

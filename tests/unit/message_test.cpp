@@ -13,6 +13,7 @@
 #include <string>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace aoti_dbg::test::message_test {
@@ -120,7 +121,7 @@ TEST_CASE("A full disk, a closed descriptor and a full pipe are reported as fail
 TEST_CASE("If standard error was closed, nothing goes to the file that took its number") {
     const TempFolder folder;
     const std::string file = folder.path() / "data";
-    const Outcome outcome = run_program({"/bin/sh", "-c", "exec \"$0\" \"$1\" 2>&-", AOTI_DBG_SPEAKER, file});
+    const Outcome outcome = run_program({"/bin/sh", "-c", "exec \"$0\" \"$1\" 2>&-", places::kSpeaker, file});
     INFO(outcome.err);
     CHECK(outcome.exit_code == 0);
     CHECK(read_text(file).empty());
