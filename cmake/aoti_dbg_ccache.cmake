@@ -4,14 +4,14 @@ find_program(AOTI_DBG_CCACHE ccache DOC "Keeps the output of the compilers")
 set(AOTI_DBG_LAUNCHER "") # of nvcc
 if(AOTI_DBG_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Precompiled headers need the sloppiness. They are the same if the headers are, whenever these were written.
-  set(AOTI_DBG_LAUNCHER env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+  set(AOTI_DBG_LAUNCHER env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_HASHDIR=1
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${AOTI_DBG_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${AOTI_DBG_LAUNCHER})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${AOTI_DBG_LAUNCHER})
-  # The compiler gets paths relative to the build folder, and none of them is in its output.
+  # The compiler then gets paths relative to the build folder.
   file(RELATIVE_PATH root ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+  target_compile_options(aoti_dbg_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX,ASM>:-ffile-prefix-map=${root}=>)
   add_compile_options(
-    $<$<COMPILE_LANGUAGE:C,CXX,ASM>:-ffile-prefix-map=${root}=>
     $<$<COMPILE_LANG_AND_ID:C,GNU>:-fpch-preprocess>
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
     "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
