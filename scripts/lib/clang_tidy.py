@@ -42,7 +42,7 @@ def text_of(path: pathlib.Path) -> str:
 
 @functools.cache
 def included_by(path: pathlib.Path) -> frozenset[pathlib.Path]:
-    """Return the files of the project that a file includes. Includes start at the root, or beside a test."""
+    """Return the files of the project that a file includes. Includes start at the root, or beside the file."""
     named = INCLUDE.findall(text_of(path))
     found = (folder / name for name in named for folder in (ROOT, path.parent))
     return frozenset(file.resolve() for file in found if file.is_file())
