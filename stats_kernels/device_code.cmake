@@ -48,7 +48,7 @@ foreach(kernel IN ITEMS statistics save time)
   endif()
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/${kernel}.cu)
   add_custom_command(OUTPUT ${fatbin}
-    COMMAND ${AOTI_DBG_LAUNCHER} ${AOTI_DBG_NVCC} -std=c++20 -O3 -Werror all-warnings -I ${CMAKE_SOURCE_DIR} ${targets}
+    COMMAND ${AOTI_DBG_NVCC_LAUNCHER} ${AOTI_DBG_NVCC} -std=c++20 -O3 -Werror all-warnings -I ${CMAKE_SOURCE_DIR} ${targets}
       --threads 0 -Xfatbin -compress-all -MD -MF ${fatbin}.d -MT ${fatbin} -c -fatbin -o ${fatbin} ${source}
     DEPENDS ${source} DEPFILE ${fatbin}.d
     COMMENT "Compiling ${kernel}.cu for ${AOTI_DBG_CUDA_ARCHITECTURES}" VERBATIM)
