@@ -20,9 +20,11 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from include_cycles import INCLUDE
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = "base binary cli compare config gpu_dump model packaging serializer shim triage".split()
-INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 TYPENAME = re.compile(r"\btypename\s+(::|\w+\s*(::|<))")
 
 # All checks run, but the analyzer stops after 40000 steps per function instead of 225000. The rest takes two thirds of
@@ -48,7 +50,8 @@ def included_by(path: pathlib.Path) -> frozenset[pathlib.Path]:
     return frozenset(file.resolve() for file in found if file.is_file())
 
 
-def all_included(path: pathlib.Path) -> set[pathlib.Path]:
+@functools.cache
+def all_included(path: pathlib.Path) -> frozenset[pathlib.Path]:
     seen: set[pathlib.Path] = set()
     waiting = [path]
     while waiting:
@@ -56,7 +59,7 @@ def all_included(path: pathlib.Path) -> set[pathlib.Path]:
         if file not in seen:
             seen.add(file)
             waiting += included_by(file)
-    return seen
+    return frozenset(seen)
 
 
 def system_headers(commands: collections.abc.Iterable[str]) -> str:
@@ -89,6 +92,7 @@ class Checker:
         headers = system_headers(self.commands.values())
         self.common = [version, text_of(ROOT / ".clang-tidy"), *ARGUMENTS, headers]
         self.names_types = {path for path in self.commands if any(map(names_type, all_included(path)))}
+        self.keys = {source: self.key_of(source) for source in self.commands}
 
     def key_of(self, source: pathlib.Path) -> pathlib.Path:
         parts = [*self.common, self.commands[source], str(source)]
@@ -101,16 +105,16 @@ class Checker:
         ran = subprocess.run([*self.command, *arguments, *map(str, sources)], capture_output=True, text=True)
         if ran.returncode == 0:
             for source in sources:
-                self.key_of(source).touch()
+                self.keys[source].touch()
             return ""
         # Standard error counts the warnings in headers outside this project.
         noise = re.sub(r".* generated\.\n|.*Processing file.*\n", "", ran.stderr)
         return ran.stdout + noise or f"clang-tidy ended with status {ran.returncode}\n"
 
     def check_all(self) -> int:
-        waiting = [source for source in sorted(self.commands) if not self.key_of(source).exists()]
+        waiting = [source for source in sorted(self.commands) if not self.keys[source].exists()]
         for source in set(self.commands) - set(waiting):
-            self.key_of(source).touch()  # still used
+            self.keys[source].touch()  # still used
         # The check for a redundant typename takes 0.04 s per source. It runs where a typename precedes a type.
         batches = []
         for arguments, part in (
